@@ -1,4 +1,4 @@
-//! The agent as other programs see it.
+//! The client's side of the agent: reaches or starts a user's agent, and asks it.
 
 use crate::message::{Refusal, Reply, Request, Row, VERSION};
 use crate::place::Place;
@@ -23,9 +23,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long an answer may take: an RSA key of 16384 bits is the slowest that is served.
+/// Longest wait for an answer. The slowest request that is served is one for an RSA key of 16384 bits.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
-/// How much of what a failed agent says is read, in bytes.
+/// At most this many bytes are read of what a failed agent writes to standard error.
 const SAID_BYTES_MAX: u64 = 4096;
 
 /// Why the agent was not reached, or did not do what it was asked.
@@ -34,30 +34,30 @@ const SAID_BYTES_MAX: u64 = 4096;
 pub enum AgentError {
     /// The folder of the socket cannot be used.
     Folder {
-        /// The folder.
+        /// The folder's path.
         folder: PathBuf,
-        /// Why.
+        /// The error of the system call.
         cause: io::Error,
     },
     /// Another user's process listens at the socket.
     Stranger {
-        /// The socket.
+        /// Path of the socket.
         socket: PathBuf,
         /// The other user's id.
         uid: u32,
     },
-    /// The program does not start.
+    /// The program does not start, or ends before it answers.
     Start {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// What it said, or the system.
+        /// The text that the program wrote to standard error, or the system's error.
         cause: String,
     },
     /// The connection failed.
     Channel(ChannelError),
-    /// It refused.
+    /// The agent refused the request.
     Refused(Refusal),
-    /// Its answer is one to another question.
+    /// The agent's answer does not fit the question.
     Answer,
 }
 
@@ -96,7 +96,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// The agent that runs; none where none does.
+    /// Connects to the agent that runs; `None` if none runs.
     ///
     /// # Errors
     /// [`AgentError`].
@@ -111,20 +111,20 @@ impl Agent {
             Err(cause) => return Err(AgentError::Folder { folder: place.socket().to_owned(), cause }),
         };
         match Self::greet(place, channel) {
-            // It ended at this moment.
+            // The agent ended at this moment.
             Err(AgentError::Channel(ChannelError::Closed)) => Ok(None),
             outcome => outcome.map(Some),
         }
     }
 
-    /// The agent that runs, or else a new one of this program.
+    /// Connects to the agent that runs; if none runs, starts `program` as the agent and connects to it.
     ///
     /// # Errors
     /// [`AgentError`].
     pub fn connect_or_start(place: &Place, program: &Path) -> Result<Self, AgentError> {
         let folder = |cause| AgentError::Folder { folder: place.folder().to_owned(), cause };
         place.make_folder().map_err(folder)?;
-        // Two that start one at once come one after the other; the second finds the first one's.
+        // A lock serialises processes that start an agent at the same time: the second finds the first one's agent.
         let lock = place.folder().join("agent.lock");
         let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock);
         let lock = lock.map_err(folder)?;
@@ -137,7 +137,7 @@ impl Agent {
         let mut child = start(program, listener).map_err(|cause| failed(cause.to_string()))?;
         let begun = match Channel::connect(place.socket()) {
             Ok(channel) => Self::greet(place, channel),
-            // It ended before it could be asked.
+            // The agent ended before it could be asked.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 Err(ChannelError::Closed.into())
             }
@@ -167,17 +167,18 @@ impl Agent {
         }
     }
 
-    /// Its process.
+    /// Process id of the agent.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// What its sandbox lacks on this machine, by name.
+    /// Names of the protections of the sandbox, and of the memory of secrets, that the agent lacks on this machine.
     pub fn lacks(&self) -> &[String] {
         &self.lacks
     }
 
-    /// Has it hold a key for so many seconds, 1 to [`SECONDS_MAX`](crate::message::SECONDS_MAX).
+    /// Has the agent hold a key for `seconds`, 1 to [`SECONDS_MAX`](crate::message::SECONDS_MAX). If the key is already
+    /// held, its time starts anew.
     ///
     /// # Errors
     /// [`AgentError`].
@@ -186,7 +187,7 @@ impl Agent {
         self.done(&request).map(drop)
     }
 
-    /// The keys that it holds.
+    /// The keys that the agent holds, each with the time that it has left.
     ///
     /// # Errors
     /// [`AgentError`].
@@ -197,7 +198,8 @@ impl Agent {
         }
     }
 
-    /// Has it forget these keys, or all; returns how many of them it held.
+    /// Has the agent forget the keys with these fingerprints, or all its keys if `fingerprints` is empty. Returns how
+    /// many were forgotten.
     ///
     /// # Errors
     /// [`AgentError`].
@@ -206,7 +208,7 @@ impl Agent {
         self.done(&Request::Forget { fingerprints })
     }
 
-    /// The private half of a key that it holds.
+    /// The private half of a key that the agent holds; whether the agent holds it shows with the first operation.
     pub fn key(self: &Arc<Self>, public: KeyPacket) -> AgentKey {
         AgentKey { agent: Arc::clone(self), public }
     }
@@ -219,7 +221,7 @@ impl Agent {
     }
 
     fn ask(&self, request: &Request) -> Result<Reply, AgentError> {
-        // Held from request to answer: an answer names no request.
+        // Locked from request to answer, since an answer does not name its request.
         let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
         channel.send(request, &[])?;
         match channel.recv_timeout(ANSWER_WAIT)? {
@@ -235,17 +237,18 @@ impl fmt::Debug for Agent {
     }
 }
 
-/// Starts the agent with this listener, which lives on in it alone.
+/// Starts the agent with the listener as descriptor [`SOCKET_DESCRIPTOR`]; this process keeps no copy of it.
 fn start(program: &Path, listener: Listener) -> io::Result<Child> {
     let mut command = Command::new(program);
-    // Descriptors of the starter would keep its pipes and terminals open for as long as the agent lives.
+    // The starter's descriptors would keep its pipes and terminals open for as long as the agent lives.
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mapping = FdMapping { parent_fd: listener.into_fd(), child_fd: SOCKET_DESCRIPTOR };
     command.fd_mappings(vec![mapping]).map_err(|error| io::Error::other(error.to_string()))?;
     command.spawn()
 }
 
-/// What an agent that ended said.
+/// The text that an ended agent wrote to standard error, at most [`SAID_BYTES_MAX`] bytes; its exit status if it wrote
+/// nothing.
 fn said(child: &mut Child) -> String {
     let mut text = String::new();
     if let Some(stderr) = child.stderr.take() {

@@ -1,5 +1,5 @@
-//! The keys that are held, each until a moment; and the answers to requests about them. Pure: time comes in with each
-//! request.
+//! The keys that an agent holds, each until its time is over; and the answers to requests about them. Pure: each call
+//! is given the time.
 
 use crate::message::{KEYS_MAX, Refusal, Reply, Request, Row, SECONDS_MAX};
 use openpgp::private_key::ClearKey;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// The keys that are held.
+/// The keys that an agent holds.
 #[derive(Default)]
 pub struct Held {
     keys: Vec<Entry>,
@@ -20,7 +20,7 @@ pub struct Held {
 struct Entry {
     fingerprint: Vec<u8>,
     key: Arc<dyn PrivateKey>,
-    /// When it is forgotten, on the clock of the requests.
+    /// When the key is forgotten, on the clock of the requests.
     until: Duration,
 }
 
@@ -30,17 +30,17 @@ impl Held {
         self.keys.is_empty()
     }
 
-    /// When the next key is to be forgotten.
+    /// When the next key is to be forgotten; `None` if none is held.
     pub fn next_end(&self) -> Option<Duration> {
         self.keys.iter().map(|entry| entry.until).min()
     }
 
-    /// Forgets the keys whose time is over.
+    /// Forgets the keys whose time is over at `now`.
     pub fn expire(&mut self, now: Duration) {
         self.keys.retain(|entry| entry.until > now);
     }
 
-    /// The answer to a request, at this moment.
+    /// The answer to a request at `now`; keys whose time is over are forgotten first.
     pub fn answer(&mut self, request: &Request, now: Duration) -> Reply {
         self.expire(now);
         let outcome = match request {
@@ -119,7 +119,7 @@ fn open(key: &dyn PrivateKey, packet: &[u8]) -> Result<Reply, Refusal> {
 
 fn sign(key: &dyn PrivateKey, hash: u8, digest: &[u8]) -> Result<Reply, Refusal> {
     let hash = HashAlgorithm::from(hash);
-    // Some algorithms would sign octets of any length.
+    // Some algorithms would sign octets of any length, so the length is checked here.
     if hash.digest_size() != Some(digest.len()) {
         return Err(Refusal::Malformed(format!("{} bytes are no digest of {hash:?}", digest.len())));
     }
@@ -184,7 +184,7 @@ mod tests {
             assert!(matches!(held.answer(&request(60), now), Reply::Done { .. }));
         }
         assert!(matches!(held.answer(&request(60), now), Reply::Refused(Refusal::Full)));
-        // One that is held already takes no room.
+        // A key that is already held takes no further room.
         assert!(matches!(held.answer(&first, now), Reply::Done { count: 1 }));
         assert_eq!(rows(&mut held, now).len(), KEYS_MAX);
         let all = Request::Forget { fingerprints: Vec::new() };

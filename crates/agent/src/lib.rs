@@ -1,19 +1,19 @@
-//! Unlocked OpenPGP private keys, held for a time in a process of their own: the program `cryptand-agent`, and the
-//! client that other programs reach it by.
+//! Unlocked OpenPGP private keys, held for a limited time in a process of their own: the program `cryptand-agent`, and
+//! the client that reaches it.
 //!
 //! | need | item |
 //! |---|---|
 //! | where a user's agent listens | [`Place`] |
 //! | hand it keys, ask what it holds, have it forget them | [`Agent`] |
 //! | a private key that the agent computes with | [`AgentKey`] |
-//! | what is said between the two | [`message`] |
+//! | messages between client and agent | [`message`] |
 //! | the keys, and until when each is held | [`held`] |
 //! | the agent's connections | [`serve`] |
 //!
-//! The agent is started by the first key that it is to hold, and ends when it holds none and nobody is connected. It
-//! gives no key out: it opens session keys and signs. It is confined as a card is ([`confine`]), so that its keys are
-//! neither swapped nor dumped and no other process of its user can read them; and it serves its own user alone
-//! (SO_PEERCRED), who can have it use a key for as long as the key is held.
+//! The agent is started for the first key that it is to hold, and ends when it holds no key and has no client. It gives
+//! no key out: it opens session keys and signs. The agent is confined as a card is ([`confine`]): its keys are neither
+//! swapped nor dumped, and no other process of its user can read them. It serves its own user alone (SO_PEERCRED), who
+//! can use a key for as long as the key is held.
 #![forbid(unsafe_code)]
 
 mod client;

@@ -1,4 +1,4 @@
-//! The program `cryptand-agent`: takes in a listening socket, gives up everything else, and holds keys.
+//! The program `cryptand-agent`: inherits a listening socket, gives up all other access, and holds keys.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -18,9 +18,9 @@ is the socket that it listens on. It ends when it holds no key and nobody is con
 Usage: cryptand-agent [--version | --help]
 ";
 
-/// Exit code where the arguments make no sense.
+/// Exit code for wrong arguments.
 const USAGE: u8 = 2;
-/// Exit code where it cannot begin: the reason stands on standard error.
+/// Exit code if the agent cannot begin; the reason is on standard error.
 const START: u8 = 3;
 
 fn main() -> ExitCode {
@@ -58,10 +58,11 @@ fn run() -> Result<(), String> {
     let listener = sandbox::inherited_socket().map_err(|cause| no_socket(&cause))?;
     let listener = Listener::from_fd(listener).map_err(|cause| no_socket(&cause))?;
     listener.set_nonblocking(true).map_err(|cause| no_socket(&cause))?;
-    // Out of the terminal's session, whose end would be its end too. Its first process leads one already.
+    // The agent leaves the terminal's session, whose end would end the agent too. The call fails harmlessly if the
+    // process already leads a session.
     let _ = rustix::process::setsid();
     let uid = rustix::process::geteuid().as_raw();
-    // What the engine does once and lazily needs files, which the sandbox takes away.
+    // What the engine sets up once, at first use, needs files, which the sandbox takes away.
     openpgp::engine().random(&mut [0; 32]);
     rustix::param::page_size();
     let entered = sandbox::enter().map_err(|error| error.to_string())?;

@@ -1,6 +1,5 @@
-//! What a client and the agent say to each other: one request, one reply, over a sequenced-packet socket, in the
-//! encoding of the control sockets (`wire::control`). A message is at most `wire::bounds::CONTROL_BYTES_MAX` bytes
-//! long.
+//! Messages between a client and the agent: one request, one reply, over a sequenced-packet socket, in the encoding of
+//! the control sockets (`wire::control`). A message is at most `wire::bounds::CONTROL_BYTES_MAX` bytes long.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,13 +8,13 @@ use zeroize::Zeroizing;
 /// Version of these messages. Client and agent of different versions refuse each other.
 pub const VERSION: u16 = 1;
 
-/// Longest time that a key is held, in seconds: a day.
+/// Longest time for which a key is held, in seconds: a day.
 pub const SECONDS_MAX: u32 = 24 * 60 * 60;
 
-/// Most keys that are held at once.
+/// At most this many keys are held at once.
 pub const KEYS_MAX: usize = 64;
 
-/// What a client asks.
+/// A client's request.
 #[derive(Serialize, Deserialize)]
 pub enum Request {
     /// The first message of a connection. Answered by [`Reply::Ready`].
@@ -23,104 +22,104 @@ pub enum Request {
         /// [`VERSION`] of the client.
         version: u16,
     },
-    /// Hold a key; where it is held already, from now on for this time. Answered by [`Reply::Done`].
+    /// Hold a key, or give a key that is already held this time from now on. Answered by [`Reply::Done`].
     Add {
-        /// Whether it is a primary key.
+        /// Whether the key is a primary key.
         is_primary: bool,
-        /// The body of its packet, not locked (RFC 9580, 5.5.3).
+        /// Body of the key's secret-key packet, not locked (RFC 9580, 5.5.3).
         body: Zeroizing<Vec<u8>>,
-        /// For how long, 1 to [`SECONDS_MAX`].
+        /// Time to hold the key, in seconds, 1 to [`SECONDS_MAX`].
         seconds: u32,
     },
     /// Open a session key. Answered by [`Reply::SessionKey`].
     Open {
-        /// Of the key.
+        /// Fingerprint of the private key.
         fingerprint: Vec<u8>,
         /// The body of the session key packet (RFC 9580, 5.1).
         packet: Vec<u8>,
     },
     /// Sign a digest. Answered by [`Reply::Signature`].
     Sign {
-        /// Of the key.
+        /// Fingerprint of the private key.
         fingerprint: Vec<u8>,
         /// OpenPGP's number of the hash algorithm (RFC 9580, 9.5).
         hash: u8,
-        /// As long as that algorithm's digests.
+        /// The digest, as long as that algorithm's digests.
         digest: Vec<u8>,
     },
-    /// Which keys are held. Answered by [`Reply::Held`].
+    /// List the keys that are held. Answered by [`Reply::Held`].
     List,
-    /// Forget these keys; all of them where none is named. Answered by [`Reply::Done`].
+    /// Forget these keys, or all keys if none is named. Answered by [`Reply::Done`].
     Forget {
-        /// Of the keys.
+        /// Fingerprints of the keys.
         fingerprints: Vec<Vec<u8>>,
     },
 }
 
-/// What the agent answers.
+/// The agent's answer.
 #[derive(Serialize, Deserialize)]
 pub enum Reply {
-    /// It serves this client.
+    /// The agent serves this client.
     Ready {
         /// [`VERSION`] of the agent.
         version: u16,
-        /// Its process.
+        /// Process id of the agent.
         pid: u32,
-        /// What its sandbox lacks on this machine, by name.
+        /// Names of the protections of the sandbox, and of the memory of secrets, that the agent lacks on this machine.
         lacks: Vec<String>,
     },
-    /// It was done.
+    /// The request was carried out.
     Done {
-        /// To how many keys.
+        /// How many keys it was carried out for.
         count: u32,
     },
-    /// A session key.
+    /// The opened session key.
     SessionKey {
-        /// OpenPGP's number of the cipher (RFC 9580, 9.3), where the packet is of version 3.
+        /// OpenPGP's number of the cipher (RFC 9580, 9.3), if the packet is of version 3.
         cipher: Option<u8>,
-        /// The key.
+        /// Bytes of the session key.
         key: Zeroizing<Vec<u8>>,
     },
-    /// A signature.
+    /// The signature over the digest.
     Signature {
-        /// Whether it is one string of octets rather than numbers (RFC 9580, 5.2.3).
+        /// Whether the signature is one octet string rather than numbers (RFC 9580, 5.2.3).
         is_native: bool,
-        /// Its numbers, or the one string.
+        /// The signature's numbers, or the one octet string.
         parts: Vec<Vec<u8>>,
     },
     /// The keys that are held.
     Held(Vec<Row>),
-    /// It was not done.
+    /// The request was refused.
     Refused(Refusal),
 }
 
-/// A key that is held.
+/// A key that is held, as [`Request::List`] shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its fingerprint.
+    /// Fingerprint of the key.
     pub fingerprint: Vec<u8>,
-    /// For how many seconds more.
+    /// Seconds until the key is forgotten, rounded up.
     pub seconds: u32,
 }
 
-/// Why the agent did not do what it was asked.
+/// Why the agent refused a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
-    /// The agent is of this other version.
+    /// The agent has this version, another than the client's.
     Version(u16),
     /// [`Request::Hello`] was not the first message.
     NoHello,
-    /// The key is not held, or is not held any more.
+    /// The key is not held, or no longer held.
     NotHeld,
-    /// As many keys are held as can be.
+    /// [`KEYS_MAX`] keys are held already.
     Full,
-    /// The key is to be held for no time, or for longer than [`SECONDS_MAX`].
+    /// The time to hold the key is 0, or longer than [`SECONDS_MAX`].
     Seconds,
-    /// The packet of the key, of the session key or the hash algorithm makes no sense.
+    /// The packet of the key or of the session key, the hash algorithm, or the digest's length makes no sense.
     Malformed(String),
-    /// The session key is not one for this key; opaque, whatever is wrong with it.
+    /// The session key is not one for this key; the refusal does not say what is wrong with it.
     NotOpened,
-    /// The algorithm of the key is not served for this.
+    /// The key's algorithm is not served for this request.
     Unsupported(String),
 }
 

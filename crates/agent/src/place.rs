@@ -1,4 +1,4 @@
-//! Where a user's agent listens.
+//! Where a user's agent listens: the path of its socket.
 
 use std::env;
 use std::fs::DirBuilder;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Environment variable that names the socket; empty where no agent is to be used.
+/// Environment variable that names the socket; empty if no agent is to be used.
 const VARIABLE: &str = "CRYPTAND_AGENT";
 
 /// The socket that a user's agent listens on.
@@ -16,8 +16,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// By the environment: `CRYPTAND_AGENT`, which is a path, or empty for none; else `cryptand/agent.sock` in
-    /// `XDG_RUNTIME_DIR`, else `agent/agent.sock` in this folder of the user's data. None where no agent is to be used.
+    /// The socket that the environment names: `CRYPTAND_AGENT`, which is a path, or empty for none. Without it,
+    /// `cryptand/agent.sock` in `XDG_RUNTIME_DIR`; without that, `agent/agent.sock` in `data`, the folder of the user's
+    /// data. `None` if no agent is to be used.
     pub fn of_user(data: Option<&Path>) -> Option<Self> {
         let socket = match env::var_os(VARIABLE) {
             Some(path) if path.is_empty() => return None,
@@ -33,7 +34,7 @@ impl Place {
         Some(Self { socket })
     }
 
-    /// At this path.
+    /// The place with its socket at this path.
     pub fn at(socket: PathBuf) -> Self {
         Self { socket }
     }
@@ -48,10 +49,10 @@ impl Place {
         self.socket.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// Makes the folder, for its user alone, where it is not there yet.
+    /// Makes the folder, accessible to its user alone, if it does not exist.
     ///
     /// # Errors
-    /// Of the system calls; `PermissionDenied` where another user may write to the folder.
+    /// Errors of the system calls; `PermissionDenied` if another user owns the folder or may write to it.
     pub(crate) fn make_folder(&self) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(self.folder())?;
         let metadata = self.folder().metadata()?;

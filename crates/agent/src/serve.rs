@@ -1,5 +1,5 @@
-//! The agent's connections: clients of its own user, one request at a time each, until it holds no key and nobody is
-//! connected.
+//! The agent's connections. It serves clients of its own user, one request at a time each, until it holds no key and
+//! nobody is connected.
 
 use crate::held::Held;
 use crate::message::{Refusal, Reply, Request, VERSION};
@@ -10,33 +10,34 @@ use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::time::Duration;
 
-/// Clients that are connected at once; more wait to be accepted.
+/// At most this many clients are connected at once; more wait to be accepted.
 const CLIENTS_MAX: usize = 64;
 /// How long the agent waits for its first client, which is the process that started it.
 const FIRST_CLIENT_WAIT: Duration = Duration::from_secs(10);
-/// Longest sleep between two looks at the clock: sleeps do not count the time in which the machine is suspended, and
+/// Longest sleep between two looks at the clock. Sleeps do not count the time in which the machine is suspended, while
 /// the time of keys does.
 const SLEEP_MAX: Duration = Duration::from_secs(10);
 
-/// A client.
+/// A connected client.
 struct Client {
     channel: Channel,
-    /// Whether it has said [`Request::Hello`].
+    /// Whether the client has sent [`Request::Hello`].
     has_greeted: bool,
 }
 
-/// Serves clients of the user `uid` until there is nothing left to do. The listener does not block; `lacks` is what the
-/// sandbox lacks on this machine.
+/// Serves clients of the user `uid` until no key is held and nobody is connected. `listener` does not block; `lacks`
+/// names the protections that this machine does not give.
 ///
 /// # Errors
-/// Of the system calls of the listener; keys are forgotten then too.
+/// Errors of the listener's system calls; all keys are forgotten then too.
 pub fn serve(listener: &Listener, uid: u32, lacks: &[String]) -> io::Result<()> {
     let mut held = Held::default();
     let mut clients: Vec<Client> = Vec::new();
     let mut had_client = false;
     let begun = now();
     loop {
-        // Whoever connected before the agent ends is served: nobody can connect to it once it has looked.
+        // A client that connected before the agent ends is served: the agent ends only after it found no waiting
+        // connection.
         while clients.len() < CLIENTS_MAX {
             let Some(channel) = listener.try_accept()? else { break };
             had_client = true;
@@ -58,13 +59,13 @@ pub fn serve(listener: &Listener, uid: u32, lacks: &[String]) -> io::Result<()> 
     }
 }
 
-/// Answers what has come of a client; false where its connection is over.
+/// Answers the requests that a client has sent; false if its connection is over.
 fn serve_one(client: &mut Client, held: &mut Held, lacks: &[String]) -> bool {
     loop {
         let request = match client.channel.try_recv::<Request>() {
             Ok((request, _)) => request,
             Err(link::ChannelError::WouldBlock) => return true,
-            // It left, or says what is no request.
+            // The client left, or sent something that is no request.
             Err(_) => return false,
         };
         let reply = match request {

@@ -12,22 +12,23 @@ use wire::Codes;
 use wire::code;
 use wire::verb::Entry;
 
-/// What a function does.
+/// The body of an exported function: what a call of the function does.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
     /// Calls the verb of this row.
     Verb(&'static Entry),
-    /// Gives this text and a zero byte in its second parameter, whose length is the first: its room before, and how
-    /// many bytes they are after.
+    /// Writes this text and a zero byte into the second parameter. The first parameter is the length: on entry the
+    /// room, afterwards the bytes written.
     Text(&'static str),
-    /// Does what no row of the verb table says.
+    /// Does what the library does itself, without a row of the verb table.
     Own(Own),
     /// Refuses: 8/713.
     Refused,
 }
 
 impl Body {
-    /// What the function of this name does; a text, and what the library does itself, go before the verb table.
+    /// The body of the function of this name. A text, and what the library does itself, take precedence over the verb
+    /// table.
     pub const fn of(name: &str, text: &[&'static str], own: &[Own]) -> Self {
         match (text, own, Entry::of_entry_point(name)) {
             ([text, ..], ..) => Self::Text(text),
@@ -37,7 +38,7 @@ impl Body {
         }
     }
 
-    /// Whether it may be called with so many pointers.
+    /// Whether the function may be called with this number of pointers.
     pub const fn takes(self, pointers: usize) -> bool {
         match self {
             Self::Verb(entry) => entry.parameters.len() == pointers,
@@ -49,7 +50,7 @@ impl Body {
 }
 
 /// Does what a body says, and writes its codes where their pointers are not null. Pointers are in the order of the
-/// parameters. Outputs are written if the return code is 0 or 4, and else nothing but the codes is.
+/// parameters. Outputs are written if the return code is 0 or 4; otherwise only the codes are written.
 ///
 /// | codes | of this function itself |
 /// |---|---|

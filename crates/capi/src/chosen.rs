@@ -5,17 +5,17 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wire::bounds::CARDS_MAX;
 
-/// What the name of a card by its number begins with.
+/// The prefix of a card's name, in front of its number.
 const CARD: &str = "CRP";
 
 /// The card of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chosen {
-    /// That of the environment.
+    /// The card that the environment names.
     Default,
-    /// Any, whatever the environment says.
+    /// Any card, whatever the environment says.
     Any,
-    /// That of this index.
+    /// The card of this index.
     Card(u32),
 }
 
@@ -47,18 +47,18 @@ pub(crate) fn card_of(name: &str) -> Option<u32> {
     (1..=CARDS_MAX).contains(&number).then(|| number as u32 - 1)
 }
 
-/// What this thread has chosen.
+/// The card that this thread has chosen.
 pub(crate) fn own() -> Chosen {
     CHOSEN.try_with(Cell::get).unwrap_or(Chosen::Default)
 }
 
-/// This thread uses this card from now on.
+/// Sets the card that this thread uses from now on.
 pub(crate) fn choose(chosen: Chosen) {
     // A thread whose variables have ended calls no more.
     let _ = CHOSEN.try_with(|own| own.set(chosen));
 }
 
-/// The process uses this domain from now on; none: that of the environment.
+/// Sets the domain that the process uses from now on; `None` for the domain of the environment.
 pub(crate) fn allocate(domain: Option<u16>) {
     ALLOCATED.store(domain.map_or(NO_DOMAIN, u32::from), Ordering::Relaxed);
 }

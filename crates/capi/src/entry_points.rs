@@ -3,23 +3,23 @@
 /// The interface of an exported function.
 #[derive(Clone, Copy, Debug)]
 pub struct Prototype {
-    /// Its name.
+    /// Name under which the function is exported.
     pub name: &'static str,
-    /// Its parameters after `exit_data`, each with whether it is a `long`, rather than bytes.
+    /// Parameters after `exit_data`, each with its name and whether it is a `long` instead of bytes.
     pub parameters: &'static [(&'static str, bool)],
-    /// Whether the library answers itself, with a text.
+    /// Whether the library answers the call itself, with a text.
     pub is_local: bool,
 }
 
-/// Whether a mark is given.
+/// Whether at least one mark is given, such as the text behind `gives`.
 #[doc(hidden)]
 pub const fn is_given(marks: &[&str]) -> bool {
     !marks.is_empty()
 }
 
 /// Makes an exported function of each name, and `PROTOTYPES`, which lists them. A name does what the row of the verb
-/// table does whose entry point it is, whose parameters must be as many; one that no row has is refused. A name that
-/// `gives` a text answers with it, and one that `does` something ([`Own`](crate::Own)) does that.
+/// table with this entry point says, and must have as many parameters as the row. A name without a row is refused. A
+/// name that `gives` a text answers with that text, and a name that `does` something ([`Own`](crate::Own)) does that.
 ///
 /// ```text
 /// capi::entry_points! {
@@ -31,7 +31,7 @@ pub const fn is_given(marks: &[&str]) -> bool {
 #[macro_export]
 macro_rules! entry_points {
     ($($name:ident($($parameter:ident $(: $long:ident)?),* $(,)?) $(gives $text:ident)? $(does $own:ident)?;)*) => {
-        /// Each exported function.
+        /// The exported functions, in the order of the list.
         pub const PROTOTYPES: &[$crate::Prototype] = &[$($crate::Prototype {
             name: stringify!($name),
             parameters: &[$((stringify!($parameter), $crate::is_given(&[$(stringify!($long)),*]))),*],

@@ -15,11 +15,11 @@ use wire::{Codes, Label};
 /// One argument.
 struct Field {
     pointer: Pointer,
-    /// The integer that it is; 0 where it is none, or travels out.
+    /// The value of an integer that travels in; 0 for an output and for bytes.
     integer: i64,
-    /// Bytes that the caller's field has.
+    /// Length of the caller's field in bytes.
     room: usize,
-    /// Where the bytes that are sent of it lie.
+    /// Range of the argument's bytes within the copy of all arguments.
     copied: Range<usize>,
 }
 
@@ -58,7 +58,7 @@ impl Fields {
         Ok(fields)
     }
 
-    /// Refuses lengths and counts that no request has.
+    /// Refuses lengths and counts that no request may have.
     fn check_lengths(&self) -> Result<(), Codes> {
         for parameter in self.entry.parameters {
             let (by, most, codes) = match parameter.kind {
@@ -104,8 +104,8 @@ impl Fields {
         Ok(())
     }
 
-    /// The keywords that are given. Of a rule array that also goes out, elements behind them that hold nothing are room
-    /// for what is returned: callers count it, or do not.
+    /// The keywords that are given. In a rule array that also goes out, blank elements behind the keywords are room for
+    /// what is returned: callers may count that room or not.
     ///
     /// # Safety
     /// As [`Fields::read`].
@@ -129,7 +129,7 @@ impl Fields {
         })
     }
 
-    /// Notes the room of a field, and gives how many bytes of it are sent.
+    /// Notes the room of a field, and returns how many of its bytes are sent.
     ///
     /// # Safety
     /// As [`Fields::read`].
@@ -137,7 +137,7 @@ impl Fields {
         let parameter = &self.entry.parameters[position];
         let pointer = self.fields[position].pointer;
         let integer = |at: usize| self.fields[at].integer;
-        // SAFETY: the caller's promise; it is asked for of what is no null pointer.
+        // SAFETY: the caller's promise; the closure is called only for a pointer that is not null.
         let header = || unsafe { pointer.first() };
         let (length, role) = match parameter.kind {
             _ if parameter.null == Null::Ignored => return Ok(0),
@@ -180,8 +180,8 @@ impl Fields {
         Ok(sent)
     }
 
-    /// Whether a field is a part of a DES key of triple length, which is longer than that of others: no integer and no
-    /// keyword says so, but the token that the key goes into.
+    /// Whether a field is a part of a DES key of triple length, which is longer than a part of other keys. No integer
+    /// and no keyword says so, but the token that the key goes into.
     ///
     /// # Safety
     /// As [`Fields::read`].
@@ -196,7 +196,7 @@ impl Fields {
         }
     }
 
-    /// What is sent.
+    /// The arguments that are sent, in the order of the row.
     pub fn arguments(&self) -> Arguments<'_> {
         let mut arguments = Arguments::new(self.entry.verb);
         for (position, (parameter, field)) in self.entry.parameters.iter().zip(&self.fields).enumerate() {
@@ -261,10 +261,10 @@ fn is_triple(token: &[u8; LABEL_BYTES]) -> bool {
     token[0] == 0x01 && matches!(token[4], 0x00 | 0x01) && token[37] & 0x60 == 0x60
 }
 
-/// Length of a part of such a key.
+/// Length of a part of a DES key of triple length, in bytes.
 const TRIPLE_PART_BYTES: usize = 24;
 
-/// How many bytes of a key's field are sent, that has at least a token's header. Clients state the room of their
+/// How many bytes are sent of a key's field, which has at least a token's header. Clients state the room of their
 /// buffer, in which the token may be shorter.
 fn key_bytes(role: Role, header: [u8; TOKEN_HEADER_BYTES], room: usize) -> usize {
     let own = Length::own(&header);
@@ -272,7 +272,7 @@ fn key_bytes(role: Role, header: [u8; TOKEN_HEADER_BYTES], room: usize) -> usize
     let is_token = matches!(header[0], 0x01 | 0x02 | 0x1E | 0x1F);
     match role {
         Role::Makes if fits && (is_token || Label::is_label_field(&header)) => own,
-        // It is not the form that the key is to have, but what memory held.
+        // The field is only room for the new key: its bytes are what memory held, and no form of a key.
         Role::Makes => 0,
         // A clear key may begin as a token does, and is no longer than a label.
         _ if fits && room > LABEL_BYTES => own,
@@ -284,7 +284,7 @@ fn key_bytes(role: Role, header: [u8; TOKEN_HEADER_BYTES], room: usize) -> usize
 mod tests {
     use super::*;
 
-    /// A transport key of PKA_Key_Generate is as long as its token says, which a null pointer has not.
+    /// A transport key of PKA_Key_Generate is as long as its token says; a null pointer has no token.
     #[test]
     fn a_token_that_says_its_own_length_is_there() {
         use wire::verb::{Verb, pka_key_generate::*};

@@ -19,10 +19,10 @@ use wire::{Codes, code};
 /// Room for the name of the file.
 const NAME_BYTES: usize = 64;
 
-/// Lists the records of a store whose labels match a pattern. Pointers are: of stores but that of DES keys to the
-/// number of keywords, which is 0, and to a rule array, which is not looked at; to the pattern, blank-padded; to a
-/// `long` that is set to the length of the file's name; to 64 bytes for that name, of which no others are written; to
-/// the name of a server, which is not looked at.
+/// Lists the records of a store whose labels match a pattern. Stores other than that of DES keys have two pointers in
+/// front: to the number of keywords, which is 0, and to a rule array, which is not read. Then come the pattern,
+/// blank-padded; a `long` that is set to the length of the file's name; 64 bytes for that name, of which no more than
+/// the length are written; the name of a server, which is not read.
 ///
 /// # Errors
 /// 8/184 for a null pointer; 8/35 for a keyword; 8/32 for a pattern that no label matches; 8/72 for a folder whose name

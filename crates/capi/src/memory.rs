@@ -4,8 +4,8 @@ use std::ffi::{c_long, c_void};
 
 const _: () = assert!(size_of::<c_long>() == size_of::<i64>());
 
-/// A pointer of the caller's: to a `long`, or to bytes. Nothing is known of its alignment, nor whether another one
-/// overlaps it, so that no reference is made of it.
+/// A pointer of the caller's: to a `long`, or to bytes. Its target may be unaligned and may overlap another one, so no
+/// reference is made of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Pointer(*mut u8);
 
@@ -32,10 +32,10 @@ impl Pointer {
         unsafe { self.0.cast::<i64>().write_unaligned(value) }
     }
 
-    /// Appends so many bytes.
+    /// Appends `bytes` bytes from the caller's memory.
     ///
     /// # Safety
-    /// It points to as many, unless there are none.
+    /// The pointer points to at least `bytes` bytes, unless `bytes` is 0.
     pub unsafe fn append_to(self, out: &mut Vec<u8>, bytes: usize) {
         let begin = out.len();
         out.resize(begin + bytes, 0);
@@ -53,7 +53,7 @@ impl Pointer {
     }
 
     /// # Safety
-    /// It points to as many bytes, unless there are none.
+    /// The pointer points to at least as many writable bytes as `bytes` has, unless that is empty.
     pub unsafe fn write(self, bytes: &[u8]) {
         if !bytes.is_empty() {
             // SAFETY: the caller's promise; what is written is a copy in memory of the library's.
@@ -62,7 +62,7 @@ impl Pointer {
     }
 }
 
-/// At the speed of a fill, which the compiler must keep: it has to assume that the zeros are read.
+/// Wipes at the speed of a fill. The compiler must keep the fill, since it has to assume that the zeros are read.
 pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     std::hint::black_box(bytes);

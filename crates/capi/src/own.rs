@@ -9,20 +9,20 @@ use wire::control::Store;
 /// What a function does that has no row in the verb table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
-    /// A card or a domain is taken.
+    /// Allocates a card or a domain.
     Allocate,
-    /// A card or a domain is given up.
+    /// Deallocates a card or a domain.
     Deallocate,
-    /// Records of DES keys are listed into a file.
+    /// Lists records of DES keys into a file.
     ListDes,
-    /// Records of AES keys are.
+    /// Lists records of AES keys into a file.
     ListAes,
-    /// Records of PKA keys are.
+    /// Lists records of PKA keys into a file.
     ListPka,
 }
 
 impl Own {
-    /// How many pointers it takes.
+    /// How many pointers the function takes, without those of the codes.
     pub(crate) const fn pointers(self) -> usize {
         match self {
             Self::Allocate | Self::Deallocate | Self::ListDes => 4,
@@ -30,13 +30,13 @@ impl Own {
         }
     }
 
-    /// Does it.
+    /// Runs the function.
     ///
     /// # Errors
     /// As [`resources::run`] and [`lists::run`].
     ///
     /// # Safety
-    /// There are as many pointers as it takes, each null or as those functions say.
+    /// There are as many pointers as [`Own::pointers`] says, each null or as those functions say.
     pub(crate) unsafe fn run(self, pointers: &[*mut c_void]) -> Result<Codes, Codes> {
         // SAFETY: the caller's promise.
         unsafe {

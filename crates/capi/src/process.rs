@@ -1,7 +1,8 @@
 //! The one home and facility of the process: opened at the first call that needs a card, and kept.
 //!
-//! No lock is held meanwhile, which a thread could hold that does not exist in a child of fork: threads that come first
-//! at once may open several, and one of them stays. What a facility does in a child is its own matter ([`facility`]).
+//! No lock is held while a home is opened: a child of fork would find it held by a thread that it does not have.
+//! Several threads that come first at the same time may each open a home, and one of these stays. What a facility does
+//! in a child is its own matter ([`facility`]).
 
 use crate::chosen;
 use facility::{Facility, FacilityError, Options, Reply, Selection};
@@ -30,7 +31,7 @@ struct Open {
     domain: u16,
 }
 
-/// What was opened last. It stays allocated: other threads may be in it.
+/// The home that was opened last. It stays allocated, since other threads may be using it.
 static OPEN: AtomicPtr<Open> = AtomicPtr::new(ptr::null_mut());
 
 /// Calls a verb.
@@ -72,7 +73,7 @@ fn open() -> Result<&'static Open, Codes> {
         return Ok(open);
     }
     let new = Box::into_raw(Box::new(Open::new()?));
-    // What it takes the place of is not closed: its descriptors' numbers are the host's.
+    // The earlier home is not closed: the host may have given its descriptors' numbers to files of its own.
     match OPEN.compare_exchange(found, new, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: it is there, and stays.
         Ok(_) => Ok(unsafe { &*new }),
@@ -88,7 +89,8 @@ fn open() -> Result<&'static Open, Codes> {
 
 impl Open {
     fn new() -> Result<Self, Codes> {
-        // First, so that its number is the lowest: who closes descriptors from some number on closes it too.
+        // The witness comes first, so that its number is the lowest: a host that closes all descriptors from some
+        // number on closes it too.
         let witness = Witness::new().ok_or(code::NO_CARD)?;
         let folder = place::of_program().ok().flatten().ok_or(code::NO_CARD)?;
         let variable = |name| if place::is_set_id() { None } else { env::var_os(name) };
@@ -105,7 +107,7 @@ impl Open {
     }
 }
 
-/// The cards that a name stands for.
+/// The cards that a value of the variable stands for; `None` if it is no card's name.
 fn selection(name: &str) -> Option<Selection> {
     if ANY.contains(&name) {
         return Some(Selection::default());
@@ -113,7 +115,7 @@ fn selection(name: &str) -> Option<Selection> {
     chosen::card_of(name).map(Selection::card)
 }
 
-/// The domain of a number; the first one where none is named.
+/// The domain of a number; the first domain if none is named.
 fn domain(name: &str) -> Option<u16> {
     if ANY.contains(&name) {
         return Some(0);
@@ -121,8 +123,9 @@ fn domain(name: &str) -> Option<u16> {
     name.parse().ok().filter(|domain| usize::from(*domain) < DOMAINS_MAX)
 }
 
-/// A file that nobody else knows of. Where its descriptor names another one, or none, the host has closed descriptors
-/// that it did not open, and may have given their numbers to files of its own: none of them is used or closed any more.
+/// A file that nobody else knows of. If its descriptor names another file, or none, the host has closed descriptors
+/// that it did not open. It may have given their numbers to files of its own, so none of them is used or closed any
+/// more.
 #[derive(Debug)]
 pub struct Witness {
     descriptor: OwnedFd,
@@ -130,14 +133,14 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Makes one; none where no descriptor is left.
+    /// Makes a witness; `None` if no descriptor is left.
     pub fn new() -> Option<Self> {
         let descriptor = memfd_create("cryptand", MemfdFlags::CLOEXEC).ok()?;
         let identity = identity(&descriptor)?;
         Some(Self { descriptor, identity })
     }
 
-    /// Whether its descriptor still is its own.
+    /// Whether the witness's descriptor still names its own file.
     pub fn stands(&self) -> bool {
         identity(&self.descriptor) == Some(self.identity)
     }

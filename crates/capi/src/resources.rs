@@ -5,7 +5,8 @@
 //! | allocate | `DEVICE`, `SERIAL` or `DEV-ANY`; `DOMNnnnn` | with `DEVICE` `CRP01` and so on, with `SERIAL` eight characters; else not looked at |
 //! | deallocate | the same; `DOMN-DEF` for any domain | the same |
 //!
-//! A card is a thread's, a domain the process's. One is allocated until it is deallocated by its own name.
+//! A card is allocated to a thread, a domain to the process. Each stays allocated until it is deallocated by its own
+//! name.
 
 use crate::chosen::{self, Chosen, card_of, choose, domain, selection};
 use crate::memory::Pointer;
@@ -21,22 +22,22 @@ use wire::{Codes, code};
 /// What is done with a card or a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It is taken.
+    /// Allocates the card or domain.
     Allocate,
-    /// It is given up.
+    /// Deallocates the card or domain.
     Deallocate,
 }
 
-/// Keywords of a rule array, at the most.
+/// Largest number of keywords in a rule array.
 const KEYWORDS: i64 = 2;
 /// Longest name of a card.
 const NAME_BYTES: usize = 8;
-/// What a keyword begins with that names a domain.
+/// The prefix of a keyword that names a domain.
 const DOMAIN: &str = "DOMN";
-/// Where STATCRD2 has the serial number.
+/// Index of the serial number among the elements of the answer to STATCRD2.
 const SERIAL_ELEMENT: usize = 14;
 
-/// What a rule array asks for.
+/// The card and the domain that a rule array names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Asked<'a> {
     card: Option<Card<'a>>,
@@ -130,7 +131,7 @@ fn allocate(asked: Asked<'_>) -> Result<Codes, Codes> {
     if is_taken {
         return Err(code::ALLOCATION);
     }
-    // All that can fail comes first.
+    // Everything that can fail comes first, so that a refusal changes nothing.
     let chosen = asked.card.map(chosen).transpose()?;
     if let Some(Domain::Number(number)) = asked.domain {
         chosen::allocate(Some(number));
@@ -171,7 +172,7 @@ fn deallocate(asked: Asked<'_>) -> Result<Codes, Codes> {
     Ok(code::OK)
 }
 
-/// The coprocessor that is meant; it is there, and the caller may use it.
+/// The coprocessor that the keyword and the name mean. It exists, and the caller may use it.
 fn chosen(card: Card<'_>) -> Result<Chosen, Codes> {
     let (facility, domain) = match card {
         Card::Any => return Ok(Chosen::Any),
@@ -247,7 +248,7 @@ mod tests {
         assert_eq!((allocate(domain_only(2)), domain()), (Ok(code::OK), Some(2)));
         assert_eq!(allocate(domain_only(3)), Err(code::ALLOCATION));
         assert_eq!(deallocate(domain_only(3)), Err(code::ALLOCATION));
-        // Another thread's card is its own; the domain is the same.
+        // A new thread has no card of its own, but the same domain as the process.
         let any = Asked { card: Some(Card::Any), domain: None };
         assert_eq!(allocate(any), Ok(code::OK));
         assert_eq!(selection(), Some(Selection::default()));

@@ -19,11 +19,11 @@ use wire::code;
 use wire::frame::Argument;
 use wire::verb::{self, Direction, Entry, Kind, Length, Null, Verb};
 
-/// Blocks in bytes of the methods for which the longest text of a request is no whole number of them.
+/// Block lengths in bytes of the hash methods for which the longest text of a request is no whole number of blocks.
 const BLOCKS: [(&str, usize); 4] =
     [("SHA3-224", 144), ("SHA3-256", 136), ("SHA3-384", 104), ("SHA3-512", 72)];
 
-/// Longest text of one call: what it gives out is held until all of it is there.
+/// Longest text of one call in bytes: the whole output is held in memory until the last segment is answered.
 pub const CUT_TEXT_BYTES_MAX: usize = 64 << 20;
 
 /// A verb whose texts can be cut, with the positions of its parameters.
@@ -31,12 +31,12 @@ struct Cuttable {
     verb: Verb,
     places: &'static Places,
     text: usize,
-    /// The text that comes out.
+    /// Position of the output text; `None` for a verb that has none.
     out: Option<usize>,
     vector: usize,
-    /// Length of the vector that a segment leaves.
+    /// Length in bytes of the chaining vector that a segment leaves.
     vector_bytes: usize,
-    /// A field beside the vector from which a verb goes on as well.
+    /// Position of a second field, beside the vector, from which a verb goes on.
     beside: Option<usize>,
 }
 
@@ -93,13 +93,13 @@ pub(crate) struct Cut<'a> {
     pointers: &'a [*mut c_void],
     words: Vec<u64>,
     text_bytes: usize,
-    /// Bytes that the caller's field for the text that comes out has, where a parameter of its own says so.
+    /// Length in bytes of the caller's field for the output text, if a parameter states it.
     room: Option<usize>,
 }
 
 impl<'a> Cut<'a> {
-    /// Whether a call has a text that is too long for one request, and can be cut; every other call goes its usual way,
-    /// in which it may be refused.
+    /// The call as one to be cut, if its text is too long for one request and can be cut. Every other call goes its
+    /// usual way, in which it may be refused.
     ///
     /// # Safety
     /// As [`crate::call`].
@@ -142,7 +142,7 @@ impl<'a> Cut<'a> {
         cut.can_be_done().then_some(cut)
     }
 
-    /// Whether the verb takes these keywords and, where there is more than one segment, theirs.
+    /// Whether the verb takes the caller's keywords and, if there are several segments, the keywords of each segment.
     fn can_be_done(&self) -> bool {
         let is_fine = |words: &[u64]| self.entry.keywords.check(words).is_ok();
         let places = [Place::First, Place::Between, Place::Last];
@@ -150,7 +150,7 @@ impl<'a> Cut<'a> {
         is_fine(&self.words) && (self.segments() == 1 || segments().iter().all(|words| is_fine(words)))
     }
 
-    /// Bytes of a segment that another one follows: whole blocks of the method.
+    /// Length in bytes of every segment but the last: whole blocks of the method.
     fn segment_bytes(&self) -> usize {
         let block_bytes = BLOCKS.iter().find(|(text, _)| self.words.contains(&word(text)));
         let block_bytes = block_bytes.map_or(1, |(_, block_bytes)| *block_bytes);
@@ -223,7 +223,7 @@ impl<'a> Cut<'a> {
         Err(code::BUFFER_TOO_SMALL)
     }
 
-    /// Writes what the last segment answered, and the whole text that came out.
+    /// Writes the outputs of the last segment, and the whole output text.
     ///
     /// # Safety
     /// As [`crate::call`].
@@ -259,13 +259,13 @@ impl<'a> Cut<'a> {
         Ok(codes)
     }
 
-    /// Bytes that the caller's field for the chaining vector has.
+    /// Length in bytes of the caller's field for the chaining vector; no limit if the pointer is null.
     ///
     /// # Safety
     /// As [`crate::call`].
     unsafe fn vector_room(&self) -> usize {
         if self.pointers[self.row.vector].is_null() {
-            // It is not written.
+            // A null pointer: the vector is not written.
             return usize::MAX;
         }
         let Some(at) = length_at(self.entry, self.row.vector) else { return self.row.vector_bytes };
@@ -275,7 +275,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// What a verb goes on from, between two segments.
+/// What a verb goes on from, held between two segments.
 struct Between {
     vector: Vec<u8>,
     beside: Vec<u8>,
@@ -288,12 +288,12 @@ impl Drop for Between {
     }
 }
 
-/// The text that comes out, until all of it is there.
+/// The output text, held until all of it is there.
 struct Out {
     bytes: Vec<u8>,
 }
 
-/// What padding adds at most.
+/// Upper bound of the bytes that padding adds.
 const PADDING_BYTES: usize = 16;
 
 impl Out {
@@ -307,7 +307,7 @@ impl Out {
         Ok(Self { bytes })
     }
 
-    /// What is left of the caller's field, as far as one segment can need it.
+    /// The rest of the caller's field, at most as long as one segment can need.
     fn room(&self, cut: &Cut<'_>) -> Result<usize, Codes> {
         let Some(room) = cut.room else { return Ok(0) };
         let left = room.checked_sub(self.bytes.len()).ok_or(code::BUFFER_TOO_SMALL)?;
@@ -325,7 +325,7 @@ impl Drop for Out {
     }
 }
 
-/// What takes the place of the caller's arguments in one segment.
+/// The library's own arguments of one segment, which replace the caller's.
 struct Own {
     rules: Vec<u8>,
     rule_count: i64,
@@ -384,7 +384,7 @@ impl Drop for Own {
     }
 }
 
-/// The integer that says how long a parameter is.
+/// Position of the integer that states the length of a parameter.
 fn length_at(entry: &Entry, position: usize) -> Option<usize> {
     match entry.parameters[position].kind {
         Kind::Bytes(Length::By(by) | Length::Padded { by, .. }) => Some(by),
@@ -396,7 +396,7 @@ fn length_at_of_its_own(entry: &Entry, position: usize, text: usize) -> Option<u
     length_at(entry, position).filter(|at| *at != text)
 }
 
-/// The keywords of a call, if their pointers and their count can be.
+/// The keywords of a call; `None` if their count is not valid or their pointer is null.
 ///
 /// # Safety
 /// As [`crate::call`].

@@ -15,41 +15,41 @@ use wire::point::{Point, PointSet};
 use wire::uses::Uses;
 use wire::verb::{Direction, Entry, Kind, Length, Place, Verb};
 
-/// Where tokens of key references come from.
+/// A source of the tokens that key references name.
 pub trait Keys {
     /// Appends the token of an entry to `out` if the reference is valid for the tenant, and returns what may be done
     /// with its key; appends nothing and returns `None` otherwise.
     fn append(&self, reference: KeyReference, tenant: u32, out: &mut Vec<u8>) -> Option<Uses>;
 }
 
-/// Whose request it is, and what that may do.
+/// The tenant of a request, and what its role permits.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder<'a> {
     /// The tenant that key references are bound to.
     pub tenant: u32,
-    /// What its role permits.
+    /// The points that its role permits.
     pub points: &'a PointSet,
 }
 
 /// A request that may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// Its verb.
+    /// The verb that is requested.
     pub verb: Verb,
-    /// Its slot of the verb table.
+    /// The verb's slot in the verb table.
     pub slot: usize,
-    /// Length of the payload; what follows it are the tokens of its key references.
+    /// Length of the payload in bytes; the tokens of its key references follow it.
     pub payload_bytes: usize,
-    /// Its first key reference.
+    /// The request's first key reference; `None` if it has none.
     pub key: Option<KeyReference>,
 }
 
 /// Why a request may not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What it is answered.
+    /// The outcome that the request is answered with.
     pub outcome: Outcome,
-    /// The key reference whose label does not allow it; none if it was refused for something else.
+    /// The key reference whose label does not allow the request; `None` if it was refused for something else.
     pub key: Option<KeyReference>,
 }
 
@@ -59,13 +59,13 @@ impl From<Outcome> for Refused {
     }
 }
 
-/// What a card of one personality admits.
+/// The check of requests at a card of one personality.
 pub struct Admission {
     personality: Personality,
 }
 
 impl Admission {
-    /// For a card of this personality.
+    /// Admission to a card of this personality.
     pub fn new(personality: Personality) -> Self {
         Self { personality }
     }
@@ -119,7 +119,8 @@ struct References {
     count: usize,
 }
 
-/// Checks the form of a request payload, and which of its keys are references.
+/// Checks the form of a request's payload, and finds its key references. Wrapped keys as bytes are denied unless
+/// `token_bytes` is set.
 #[inline]
 fn walk(verb: Verb, payload: &[u8], token_bytes: bool) -> Result<References, Outcome> {
     const NONE: Referred =
@@ -172,9 +173,9 @@ fn resolve(
     Ok(())
 }
 
-/// What decided that a request was refused as [`Outcome::Denied`], and the key reference that it was about, or its
-/// first. `refused` is that of [`Refused`]: references before it have been replaced by places of tokens, which look
-/// like references.
+/// The reason why a request was refused as [`Outcome::Denied`], and the key reference that it was about, or else the
+/// request's first. `refused` is [`Refused::key`]: if it is given, references before it have been replaced by places of
+/// tokens, which look like references.
 pub fn denied_by(
     number: u16,
     payload: &[u8],
@@ -208,13 +209,13 @@ fn range_of(verb: Verb, payload: &[u8], position: usize) -> Option<Range<usize>>
     fields.find(|field| field.position == position).map(|field| field.range)
 }
 
-/// Whether a key field is what [`Point::TokenBytes`] guards: a wrapped key, or bytes that nothing is known
-/// of. Null tokens, skeletons, public and clear keys are not.
+/// Whether a key field is what [`Point::TokenBytes`] guards: a wrapped key, or bytes of an unknown form. Null tokens,
+/// skeletons, public and clear keys are not.
 fn holds_wrapped_key(field: &[u8]) -> bool {
     !matches!(describe(field), Ok(Description { holds: Holds::Nothing | Holds::Public | Holds::Clear, .. }))
 }
 
-/// What a request does with the keys that it names.
+/// The tenant of a request, and the uses that it makes of the keys that it names.
 #[derive(Clone, Copy)]
 struct Asked {
     tenant: u32,
@@ -241,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Only these points are permitted.
+    /// A set of only these points.
     fn only(points: &[Point]) -> PointSet {
         let mut set = PointSet::NOTHING;
         points.iter().for_each(|point| set.allow(*point));

@@ -4,18 +4,18 @@ use crate::cost::Kind;
 use link::CardQueue;
 use wire::grant::Grant;
 
-/// Whether a request is cheap or expensive (dear), by the measured cost of such requests; a pass has only one of the
-/// two.
+/// The tier of a request: cheap or expensive (dear), by the measured cost of such requests. A pass has requests of one
+/// tier only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Passes are short, and take many.
+    /// Cheap requests: passes are short, and take many of them.
     Cheap = 0,
-    /// Passes are as long as they must be for the lanes of their kernels.
+    /// Dear requests: passes are as long as they must be for the lanes of their kernels.
     Dear = 1,
 }
 
 impl Tier {
-    /// The other one.
+    /// The other tier.
     pub fn other(self) -> Self {
         match self {
             Self::Cheap => Self::Dear,
@@ -24,38 +24,38 @@ impl Tier {
     }
 }
 
-/// A queue and what it may do.
+/// A queue that is served: its link, its rights, and its slots that wait.
 pub struct Attached {
     /// The card's end of the link.
     pub queue: CardQueue,
-    /// Decided by the daemon.
+    /// The rights of the queue, as decided by the daemon.
     pub grant: Grant,
     /// Index of the tenant in [`crate::turns::Turns`] and [`crate::limits::Limiter`].
     pub tenant: usize,
     /// Length of the grant in the message that tells a later daemon of it, in bytes.
     pub grant_bytes: usize,
-    /// Slots that the last sweep found and that were not taken since.
+    /// Slots that the last sweep found and that were not taken since, one bit each.
     waiting: u64,
-    /// Slots that the last sweep found and left to a later one, for a limit of the tenant's.
+    /// Slots that the last sweep found and left to a later one because of a limit of the tenant's.
     held_back: u64,
-    /// Slots whose requests wait for others, which they were told by [`Attached::park`]: no sweep finds them.
+    /// Slots whose requests [`Attached::park`] has put back to wait for other requests: no sweep finds them.
     parked: u64,
-    /// Of the slots that wait, those that were looked into, and those found dear.
+    /// Waiting slots that were looked into, and (`dear`) those of them that were found dear.
     known: u64,
     dear: u64,
-    /// Of the slots that wait, those that were looked into for a verb, and those that ask for it.
+    /// Waiting slots that were looked into for a verb, and (`asks`) those of them that ask for the verb.
     seen: u64,
     asks: u64,
-    /// What the dear ones are, by slot.
+    /// The kinds of dear requests, by slot.
     kinds: [Option<Kind>; u64::BITS as usize],
     /// The slot after the one taken last: every slot has its turn.
     next_slot: u32,
-    /// The last pass that took of it.
+    /// Number of the last pass that took a request of the queue.
     pass: u64,
 }
 
 impl Attached {
-    /// A queue of the tenant at this index, with a grant of so many bytes.
+    /// A queue of the tenant at this index; `grant_bytes` is the length of the encoded grant.
     pub fn new(queue: CardQueue, grant: Grant, grant_bytes: usize, tenant: usize) -> Self {
         let kinds = [None; u64::BITS as usize];
         Self {
@@ -76,7 +76,7 @@ impl Attached {
         }
     }
 
-    /// A request of it is about to be taken into a pass; whether it is the first one.
+    /// Notes that a pass is about to take a request of the queue, and returns whether it is the pass's first one.
     #[inline]
     pub fn joins(&mut self, pass: u64) -> bool {
         std::mem::replace(&mut self.pass, pass) != pass
@@ -95,13 +95,13 @@ impl Attached {
         self.waiting.count_ones()
     }
 
-    /// Leaves what the sweep found to a later one: it does not keep the card awake.
+    /// Leaves the waiting slots to a later sweep: they do not keep the card awake.
     pub fn hold_back(&mut self) {
         self.held_back |= std::mem::take(&mut self.waiting);
     }
 
-    /// Leaves requests for a verb, always the same, to a later sweep; returns how many others wait. Each slot is looked
-    /// into once.
+    /// Leaves requests for a verb to a later sweep, and returns how many other slots wait. Each slot is looked into
+    /// once, so the verb must be the same in every call.
     pub fn hold_back_verb(&mut self, verb: u16) -> u32 {
         let mut fresh = self.waiting & !self.seen;
         while fresh != 0 {
@@ -119,25 +119,25 @@ impl Attached {
         self.waiting.count_ones()
     }
 
-    /// Whether anything waits that was not held back, or is to be wiped.
+    /// Whether a request waits that was not held back, or a collected reply is to be wiped.
     #[inline]
     pub fn has_news(&self) -> bool {
         self.queue.pending() & !(self.held_back | self.parked) != 0 || self.queue.has_released()
     }
 
-    /// Whether anything waits that the last sweep did not find.
+    /// Whether a request waits that the last sweep did not find.
     #[inline]
     pub fn has_newer(&self) -> bool {
         self.queue.pending() & !(self.held_back | self.parked | self.waiting) != 0
     }
 
-    /// Whether anything was held back.
+    /// Whether any waiting slot was held back.
     pub fn holds_back(&self) -> bool {
         self.held_back != 0
     }
 
-    /// Looks into the slots that wait and were not looked into yet; returns how many of all are dear.
-    /// `dear_kind` says what a request of this verb and length is, where it is dear.
+    /// Looks into waiting slots that were not looked into yet, and returns how many of all waiting slots are dear.
+    /// `dear_kind` gives the kind of a request of this verb and length if it is dear.
     pub fn classify(&mut self, mut dear_kind: impl FnMut(u16, u32) -> Option<Kind>) -> u32 {
         let mut fresh = self.waiting & !self.known;
         while fresh != 0 {
@@ -153,13 +153,13 @@ impl Attached {
         (self.waiting & self.dear).count_ones()
     }
 
-    /// Takes all that waits for cheap.
+    /// Counts all waiting requests as cheap.
     pub fn declassify(&mut self) {
         (self.known, self.dear) = (0, 0);
     }
 
-    /// The next waiting slot of a tier, and of a kind where one is named; it waits until
-    /// [`Attached::took`] is told.
+    /// The next waiting slot of a tier, and of `kind` if one is given. The slot waits until [`Attached::took`] is
+    /// called for it.
     #[inline]
     pub fn next(&self, tier: Tier, kind: Option<Kind>) -> Option<u32> {
         let of_tier = match tier {
@@ -177,7 +177,7 @@ impl Attached {
         None
     }
 
-    /// Waiting slots of a kind that is dear.
+    /// Number of waiting slots of a dear kind.
     pub fn count(&self, kind: Kind) -> usize {
         let mut left = self.waiting & self.dear;
         let mut count = 0;
@@ -188,13 +188,13 @@ impl Attached {
         count
     }
 
-    /// What the request in a slot was found to be, where it is dear.
+    /// The kind of the request in a slot, if the request was found to be dear.
     pub fn dear_kind(&self, slot: u32) -> Option<Kind> {
         let bit = 1_u64 << (slot % u64::BITS);
         self.kinds[(slot % u64::BITS) as usize].filter(|_| self.dear & bit != 0)
     }
 
-    /// The request in a slot is taken.
+    /// Notes that the request in a slot is taken.
     #[inline]
     pub fn took(&mut self, slot: u32) {
         let bit = 1_u64 << (slot % u64::BITS);
@@ -211,12 +211,12 @@ impl Attached {
         self.parked |= 1_u64 << (slot % u64::BITS);
     }
 
-    /// The request in a slot waits as any other again.
+    /// Lets the next sweep find the request in a slot again.
     pub fn unpark(&mut self, slot: u32) {
         self.parked &= !(1_u64 << (slot % u64::BITS));
     }
 
-    /// Nothing of what the last sweep found is to be taken.
+    /// Forgets the waiting slots that the last sweep found.
     pub fn abandon(&mut self) {
         self.waiting = 0;
     }

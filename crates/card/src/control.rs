@@ -1,9 +1,10 @@
 //! The control channels of a card: the daemon's, the keeper's, and the listener for a later daemon.
 //!
 //! The daemon may go away; the card continues to serve, and a later daemon connects to the listener and takes over with
-//! [`CardOrder::Adopt`]. Whoever connects must be the user the card runs as, or in a system service reach the listener,
-//! which its file's mode keeps to the daemon. No channel can block the card: notices are sent without waiting, or kept
-//! until there is room for them, and a daemon that does not read [`NOTICES_MAX`] of them is treated as gone.
+//! [`CardOrder::Adopt`]. A process that connects must have the card's own user id. In a system service it need only
+//! reach the listener, which the file's mode keeps to the daemon. No channel can block the card: notices are sent
+//! without waiting, or kept until there is room for them, and a daemon that does not read [`NOTICES_MAX`] of them is
+//! treated as gone.
 
 use link::{Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener};
 use std::collections::VecDeque;
@@ -16,47 +17,48 @@ use wire::control::{
 use wire::grant::Grant;
 use wire::role::Role;
 
-/// Connections that may be open without having adopted the card.
+/// Upper bound of the connections that are open without having adopted the card.
 const NEWCOMERS_MAX: usize = 4;
-/// Notices kept while the daemon has much else to do: each of its orders about each queue answered, and some more.
+/// Upper bound of the notices kept while the daemon has much else to do: answers to each of its orders about each
+/// queue, and some more.
 const NOTICES_MAX: usize = 3 * QUEUES_PER_CARD_MAX;
-/// Longest sleep of an idle card, without and with notices that wait for room.
+/// Longest sleep of an idle card; with notices that wait for room it is [`SLEEP_WAITING_MAX`].
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 const SLEEP_WAITING_MAX: Duration = Duration::from_millis(5);
-/// Messages handled from one channel before requests are served again.
+/// Upper bound of the messages handled from one channel before requests are served again.
 pub(crate) const MESSAGES_MAX: usize = 16;
 
 const _: () = assert!(NEWCOMERS_MAX + 3 <= EXTRA_DESCRIPTORS_MAX);
 
-/// What a card says about itself to a daemon.
+/// Identity of a card, as it reports it to a daemon.
 pub struct Identity {
-    /// Name of the engine's level.
+    /// Name of the engine's instruction-set level.
     pub level: String,
-    /// Requests that it would like in one batch.
+    /// Number of requests that the card would like in one batch.
     pub lanes: u32,
-    /// How it is confined.
+    /// How the card's process is confined.
     pub isolation: Isolation,
-    /// User id that the card runs as: the only one that may adopt it. In a system service, where the daemon has
-    /// another, none: whoever reaches the listener may, which the daemon's file mode keeps to itself.
+    /// Id of the only user that may adopt the card: its own. `None` in a system service, where the daemon has another
+    /// user: there any process may that reaches the listener, which the file's mode keeps to the daemon.
     pub user: Option<u32>,
 }
 
-/// What a card that serves is, for a later daemon.
+/// The state of a card that serves, for a later daemon.
 pub(crate) struct Standing {
-    /// What it was started as.
+    /// The start order that the card got.
     pub start: CardStart,
-    /// Where it stands in its life.
+    /// The state of the card in its life.
     pub state: CardState,
     /// Roles that its grants name.
     pub roles: Vec<Role>,
-    /// Its queues.
+    /// The grants of its queues.
     pub queues: Vec<Grant>,
 }
 
-/// The control channels.
+/// The control channels of a card.
 pub struct Control {
     daemon: Option<Channel>,
-    /// Notices to the daemon that there was no room for, in order.
+    /// Notices to the daemon that wait for room, in order.
     waiting: VecDeque<CardNotice>,
     keeper: Option<Channel>,
     /// Domains whose registers the keeper has handed over, one bit each.
@@ -66,12 +68,12 @@ pub struct Control {
     listener: Listener,
     newcomers: Vec<Channel>,
     identity: Identity,
-    /// The status page and the samples, for a later daemon.
+    /// Descriptors of the status page and the samples, for a later daemon.
     views: [OwnedFd; 2],
 }
 
 impl Control {
-    /// With the channel that the card was started on.
+    /// The control channels of a card that was started on the channel `daemon`.
     pub fn new(
         daemon: Channel,
         keeper: Option<Channel>,
@@ -94,7 +96,7 @@ impl Control {
         (descriptors, count)
     }
 
-    /// Whether any channel has something to say. One system call.
+    /// Whether any channel can be read. It takes one system call.
     pub fn is_ready(&self) -> bool {
         self.wait(Duration::ZERO)
     }
@@ -110,7 +112,7 @@ impl Control {
         };
         match link::world::poll(&mut watched[..count], Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => false,
-            // Nothing of another error can be mended here; the channels tell what is wrong with them.
+            // No other error can be mended here: reading the channels tells what is wrong with them.
             Ok(_) | Err(_) => true,
         }
     }
@@ -130,13 +132,13 @@ impl Control {
         self.handed.count_ones() >= u32::from(domains)
     }
 
-    /// Says that the card is ready.
+    /// Notifies the daemon that the card is ready.
     pub fn ready(&mut self) {
         let Identity { level, lanes, isolation, .. } = &self.identity;
         self.notify(CardNotice::Ready { level: level.clone(), lanes: *lanes, isolation: isolation.clone() });
     }
 
-    /// Says that the card will not serve any more.
+    /// Notifies the daemon that the card will not serve any more, and why.
     pub fn failed(&mut self, why: String) {
         self.notify(CardNotice::Failed { why });
     }
@@ -146,7 +148,7 @@ impl Control {
         self.notify(CardNotice::Offence { queue, rule });
     }
 
-    /// What the keeper hands over, if anything; it waits for the answer, [`Control::received`].
+    /// The next delivery of the keeper, if there is one. The keeper waits for the answer, [`Control::received`].
     pub(crate) fn hear_keeper(&mut self) -> Option<Delivery> {
         match self.keeper.as_ref()?.try_recv::<Delivery>() {
             Ok((delivery, _)) => {
@@ -160,7 +162,7 @@ impl Control {
         None
     }
 
-    /// Whatever runs from here on runs under the keys of this delivery.
+    /// Tells the keeper that all requests from here on run under the keys of this delivery.
     pub(crate) fn received(&mut self, delivery: &Delivery) {
         let domain = delivery.handout.domain;
         self.owed.retain(|owed| owed.domain != domain);
@@ -168,7 +170,7 @@ impl Control {
         self.tell_keeper();
     }
 
-    /// What the daemon orders, if anything, with the descriptors that came with it.
+    /// The next order of the daemon, if there is one, with its descriptors.
     pub(crate) fn hear_daemon(&mut self) -> Option<(CardOrder, Vec<OwnedFd>)> {
         match self.daemon.as_ref()?.try_recv::<CardOrder>() {
             Ok(order) => return Some(order),
@@ -178,18 +180,18 @@ impl Control {
         None
     }
 
-    /// Tells the keeper what was received, as far as there is room.
+    /// Tells the keeper which deliveries were received, as far as its socket has room.
     fn tell_keeper(&mut self) {
         let Some(keeper) = &self.keeper else { return self.owed.clear() };
         let mut is_full = false;
         self.owed.retain(|received| {
-            // Of a keeper that is gone it is heard when it is read from.
+            // Other errors do not matter: a keeper that is gone is noticed when its channel is read.
             is_full = is_full || matches!(keeper.try_send(received, &[]), Err(ChannelError::WouldBlock));
             is_full
         });
     }
 
-    /// Lets those in that have connected and may.
+    /// Lets peers in that have connected and may adopt the card, up to [`NEWCOMERS_MAX`].
     pub(crate) fn admit_newcomers(&mut self) {
         while let Ok(Some(newcomer)) = self.listener.try_accept() {
             let adopts = |user| newcomer.peer().is_ok_and(|peer| peer.uid == user);
@@ -200,15 +202,15 @@ impl Control {
         }
     }
 
-    /// Whether one of the newcomers, from this place among them on, adopts the card: it is the daemon from here on. A
-    /// newcomer's first message must be the adoption.
+    /// Whether a newcomer at `place` or after it adopts the card; that one is the daemon from here on. A newcomer's
+    /// first message must be the adoption.
     pub(crate) fn is_adopted(&mut self, place: &mut usize) -> bool {
         while *place < self.newcomers.len() {
             match self.newcomers[*place].try_recv::<CardOrder>() {
                 Err(ChannelError::WouldBlock) => *place += 1,
                 Ok((CardOrder::Adopt, _)) => {
                     self.daemon = Some(self.newcomers.swap_remove(*place));
-                    // It is told of everything at once, and knows of no order that they answer.
+                    // The new daemon is told of everything at once, and has given no order that these notices answer.
                     self.waiting.clear();
                     return true;
                 }
@@ -218,7 +220,7 @@ impl Control {
         false
     }
 
-    /// Tells a daemon that adopts the card what the card is.
+    /// Tells a daemon that adopts the card the card's state.
     pub(crate) fn adopted(&mut self, standing: Standing) {
         let Identity { level, lanes, isolation, .. } = &self.identity;
         let Standing { start, state, roles, queues } = standing;
@@ -240,12 +242,12 @@ impl Control {
         }
     }
 
-    /// Whether somebody hears, and there is room for more notices.
+    /// Whether a daemon is connected, and no notice to it waits for room.
     pub(crate) fn has_room(&self) -> bool {
         self.daemon.is_some() && self.waiting.is_empty()
     }
 
-    /// Tells the daemon, where there is one, once there is room.
+    /// Sends the daemon a notice as soon as there is room; without a daemon the notice is dropped.
     pub(crate) fn notify(&mut self, notice: CardNotice) {
         if self.daemon.is_some() {
             self.waiting.push_back(notice);
@@ -262,7 +264,8 @@ impl Control {
             match daemon.try_send(notice, &[]) {
                 Ok(()) => drop(self.waiting.pop_front()),
                 Err(ChannelError::WouldBlock) if self.waiting.len() < NOTICES_MAX => return,
-                // What it ordered before its end is still to be read: clients have been told that it was done.
+                // The orders that the daemon gave before its end are still to be read: clients were told that they are
+                // carried out.
                 Err(ChannelError::Closed) => return self.waiting.clear(),
                 Err(_) => self.daemon = None,
             }

@@ -1,12 +1,12 @@
 //! The cost of a request, learned from passes: per verb and length of the payload.
 //!
 //! Two estimates are kept for each combination: the part of its passes that such a request takes, and how long its
-//! kernel takes with full lanes. A request of a kernel with 64 lanes may cost little and yet delay for long whoever
-//! shares its pass.
+//! kernel takes with full lanes. A request of a kernel with 64 lanes may cost little and yet long delay the other
+//! requests of its pass.
 //!
-//! Used for turns and for the size of a batch, never for an answer: an estimate that is off by a
-//! factor makes a turn unfair for a moment. A pass tells one duration for all of its requests; it
-//! is split by the estimates that stood before.
+//! Estimates serve for turns and for the size of a batch, never for an answer: an estimate that is off by a factor
+//! makes a turn unfair for a moment. A pass has one measured duration for all of its requests, which is split by their
+//! previous estimates.
 //!
 //! A refused request does not update an estimate: it may have ended at its first check, or run to the end, and its
 //! sender chooses which. Its pass still bounds the others: they took no longer than the whole pass, and no
@@ -18,47 +18,47 @@ use wire::Verb;
 use wire::bounds::VERB_SLOTS;
 use wire::verb::{Entry, Kernel};
 
-/// Steps of length: payloads of up to 2^n bytes.
+/// Number of length classes: class n has payloads of less than 2^n bytes, the last class also all longer ones.
 const LENGTHS: usize = 22;
-/// A guess before anything is known, in nanoseconds.
+/// First estimate of a kind of which nothing is known, in nanoseconds.
 const FIRST_NS: u32 = 3_000;
-/// Bounds of an estimate, in nanoseconds.
+/// Lower bound of an estimate, in nanoseconds; [`MOST_NS`] is the upper bound.
 const LEAST_NS: u64 = 100;
 const MOST_NS: u64 = 4_000_000_000;
-/// A pass multiplies what it was estimated at by no more than this, so that one which was interrupted
-/// does not make its requests dear for long.
+/// Upper bound of the factor by which one pass may exceed its estimate, so that an interrupted pass does not make its
+/// requests dear for long.
 const FACTOR_MAX: u64 = 16;
 /// A request is expensive (dear) if its kernel takes this long with full lanes, in nanoseconds: eight RSA-1024
 /// operations do, and 64 texts of TDES from a kibibyte on; no request under a DES or AES key with a short text does.
 const DEAR_FILLING_NS: u32 = 60_000;
-/// The least that the generation of an RSA key costs, in nanoseconds. Only its verb can be told from outside: the
+/// Lower bound of the estimate for generating an RSA key, in nanoseconds. Only the verb tells such requests: the
 /// skeleton token of a short modulus is as long as that of a long one.
 const GENERATION_LEAST_NS: u32 = 1_000_000;
-/// The least that one filling of the lanes takes with operations under private RSA keys, in nanoseconds. A key
-/// reference is as long whatever it refers to, so eight short keys say nothing of eight long ones.
+/// Lower bound of the estimate for one filling of the lanes with operations under private RSA keys, in nanoseconds. A
+/// key reference has the same length whatever it refers to, so eight short keys say nothing of eight long ones.
 const RSA_PRIVATE_LEAST_NS: u32 = DEAR_FILLING_NS;
-/// Weight of the newest pass: one part in this many; and of the first one.
+/// An estimate moves towards the newest pass by one part in this many; [`FIRST_MEMORY`] is for the first pass.
 const MEMORY: i64 = 8;
 const FIRST_MEMORY: i64 = 2;
 
-/// Which estimate a request belongs to.
+/// The kind of a request: its verb and length class, which have an estimate of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(usize);
 
-/// What is known of a kind, in nanoseconds.
+/// The estimate of a kind, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
-    /// Of one request.
+    /// Time of one request within its passes.
     request: u32,
-    /// Of one filling of the lanes.
+    /// Time of one filling of the lanes.
     filling: u32,
-    /// Whether a pass told anything of it.
+    /// Whether a pass with an answered request of the kind was measured.
     is_known: bool,
-    /// Whether it is counted among those that were found to be dear.
+    /// Whether the kind is counted among those found to be dear.
     is_counted: bool,
 }
 
-/// What no estimate falls below, in nanoseconds.
+/// The lower bounds of an estimate, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Floor {
     request: u32,
@@ -73,7 +73,7 @@ struct Counted {
     answered: usize,
 }
 
-/// What a pass was estimated at, in nanoseconds.
+/// The estimate of a pass before it is measured, in nanoseconds: of its answered and of its refused requests.
 #[derive(Clone, Copy, Debug, Default)]
 struct Estimated {
     answered: u64,
@@ -86,8 +86,8 @@ impl Estimated {
         self.refused += u64::from(ns) * (all - answered) as u64;
     }
 
-    /// What the estimates of what was answered would have had to be multiplied by for this pass, in 1/1024, as far
-    /// as that is certain.
+    /// The factor, in 1/1024, by which the estimates of the answered requests are certainly off: as near to 1 as the
+    /// measured pass allows, and at most [`FACTOR_MAX`].
     fn factor(self, pass_ns: u64) -> i64 {
         let of_answered = |ns: u64| ns * 1024 / self.answered.max(1);
         let (least, most) = (of_answered(pass_ns.saturating_sub(self.refused)), of_answered(pass_ns));
@@ -99,16 +99,16 @@ impl Estimated {
 pub struct Costs {
     lanes: Lanes,
     of: Vec<Estimate>,
-    /// By slot of the verb table.
+    /// Lower bounds of estimates, by slot of the verb table.
     floors: Vec<Floor>,
-    /// Kinds that were found to be dear.
+    /// Number of kinds that were found to be dear.
     dear: usize,
-    /// The kinds of a pass, each once.
+    /// The kinds of the present pass, each once, with their counts.
     counts: Vec<Counted>,
 }
 
 impl Costs {
-    /// Nothing known, of kernels with these lanes.
+    /// The estimates of a card of which nothing was measured yet, with kernels of these lanes.
     pub fn new(lanes: Lanes) -> Self {
         let floors: Vec<_> = (0..VERB_SLOTS).map(|slot| floor(slot, lanes.of(slot))).collect();
         let first = |floor: &Floor| Estimate {
@@ -136,12 +136,12 @@ impl Costs {
         u64::from(self.of[kind.0].request)
     }
 
-    /// Lanes of the kernel that runs requests of this kind.
+    /// Number of lanes of the kernel that runs requests of this kind.
     pub fn lanes(&self, kind: Kind) -> usize {
         self.lanes.of(kind.0 / LENGTHS)
     }
 
-    /// As [`Costs::lanes`], of the kernel's form for the most requests.
+    /// As [`Costs::lanes`], for the kernel's form that takes the most requests.
     pub fn lanes_wide(&self, kind: Kind) -> usize {
         self.lanes.wide(kind.0 / LENGTHS)
     }
@@ -162,7 +162,8 @@ impl Costs {
         self.floors[kind.0 / LENGTHS].filling >= DEAR_FILLING_NS
     }
 
-    /// A pass over requests of these kinds took this long; those at the places that `is_refused` names were not done.
+    /// Updates the estimates from a pass over requests of these kinds that took `pass_ns`. Requests at places for which
+    /// `is_refused` holds were not carried out.
     pub fn learn(&mut self, kinds: &[Kind], is_refused: impl Fn(usize) -> bool, pass_ns: u64) {
         self.count(kinds, is_refused);
         let (mut requests, mut fillings) = (Estimated::default(), Estimated::default());
@@ -188,14 +189,14 @@ impl Costs {
                 estimate.filling = learned(estimate.filling, of_filling, memory).max(floor.filling);
                 estimate.is_known = true;
             }
-            // Also what was only refused so far: that there are requests of a dear verb is worth looking into them.
+            // Kinds that were only refused so far count too: requests for a dear verb are worth looking into.
             let is_dear = estimate.filling >= DEAR_FILLING_NS;
             self.dear = self.dear + usize::from(is_dear) - usize::from(estimate.is_counted);
             estimate.is_counted = is_dear;
         }
     }
 
-    /// Counts the kinds of a pass: a few, which stand together mostly.
+    /// Counts the kinds of a pass: there are few, mostly side by side.
     fn count(&mut self, kinds: &[Kind], is_refused: impl Fn(usize) -> bool) {
         self.counts.clear();
         let mut first = 0;
@@ -221,11 +222,11 @@ impl Kind {
     }
 }
 
-/// Of the verb with this slot of the verb table, whose kernel has so many lanes.
+/// The lower bounds for the verb with this slot of the verb table, whose kernel has this many lanes.
 fn floor(slot: usize, lanes: usize) -> Floor {
     let entry = Entry::of_slot(slot);
     let (request, filling) = match entry.map(|entry| (entry.verb, entry.kernel)) {
-        // One alone has all lanes.
+        // One key generation uses all lanes.
         Some((Verb::PkaKeyGenerate, _)) => (GENERATION_LEAST_NS, GENERATION_LEAST_NS),
         Some((_, Kernel::RsaPrivate)) => (RSA_PRIVATE_LEAST_NS / lanes as u32, RSA_PRIVATE_LEAST_NS),
         _ => (LEAST_NS as u32, LEAST_NS as u32),
@@ -245,7 +246,7 @@ mod tests {
         true
     }
 
-    /// Kernels of eight lanes.
+    /// The costs of a card whose kernels have eight lanes.
     fn costs() -> Costs {
         Costs::new(Lanes::new(|_| [8, 8]))
     }

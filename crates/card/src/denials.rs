@@ -13,20 +13,20 @@ use wire::grant::Grant;
 use wire::key::KeyReference;
 use wire::point::PointSet;
 
-/// Kinds of refusals of one tenant and user that are told apart at a time.
+/// Upper bound of the kinds of refusals of one tenant and user that are told apart at a time.
 const KINDS_MAX: usize = 4;
-/// Tenants and users that are told apart at a time.
+/// Upper bound of the tenants and users that are told apart at a time.
 const ROWS_MAX: usize = 256;
-/// Shortest time between two tellings, in nanoseconds.
+/// Shortest time between two notices to the daemon, in nanoseconds.
 const TELL_EVERY_NS: u64 = 100_000_000;
 
-/// What was refused since it was last told.
+/// The refusals since the last notice to the daemon.
 pub struct Denials {
-    /// With room for all from the start: a refusal allocates nothing.
+    /// The refusals by tenant and user, with room for all rows from the start: a refusal allocates nothing.
     rows: Vec<Row>,
-    /// Refusals of those who found no row.
+    /// Number of refusals of tenants and users for which no row was left.
     others: u64,
-    /// When it was last told, by the time-stamp counter.
+    /// When the daemon was last told, by the time-stamp counter.
     told: Option<u64>,
 }
 
@@ -45,8 +45,8 @@ impl Default for Denials {
 }
 
 impl Denials {
-    /// The request of this verb was refused by its admission; `payload` is what is left of it, without appended tokens.
-    /// `refused` is the key reference whose label does not allow it.
+    /// Counts a request of this verb that its admission refused. `payload` is its payload without appended tokens,
+    /// `refused` the key reference whose label does not allow it.
     pub fn refused(
         &mut self,
         grant: &Grant,
@@ -59,7 +59,7 @@ impl Denials {
         self.note(grant, Denied { verb, by, key });
     }
 
-    /// The verb itself answered that it is not permitted.
+    /// Counts a request of this verb that the verb itself answered as not permitted.
     pub fn answered(&mut self, grant: &Grant, verb: u16, key: Option<KeyReference>) {
         self.note(grant, Denied { verb, by: DeniedBy::Answer, key });
     }
@@ -86,7 +86,7 @@ impl Denials {
         }
     }
 
-    /// Whether nothing was refused since.
+    /// Whether no refusal waits to be told.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -97,7 +97,7 @@ impl Denials {
         !self.is_empty() && self.told.is_none_or(is_late)
     }
 
-    /// What the daemon is told in one message at this time, of what there is to tell.
+    /// Takes refusals for one notice at this time of the time-stamp counter, as many as a notice may hold.
     pub fn take(&mut self, now: u64) -> CardNotice {
         let mut kinds = Vec::with_capacity(DENIALS_PER_NOTICE_MAX);
         while kinds.len() + KINDS_MAX < DENIALS_PER_NOTICE_MAX

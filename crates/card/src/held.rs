@@ -11,54 +11,54 @@ use std::collections::BinaryHeap;
 use wire::frame::ReplyHeader;
 use zeroize::Zeroizing;
 
-/// What an answer waits for.
+/// The condition until which an answer is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Nothing.
+    /// No condition: the answer is shown at once.
     Now,
-    /// This count of [`link::tsc`].
+    /// The time-stamp counter has reached this count of [`link::tsc`].
     Time(u64),
-    /// That the record of this sequence number, and all before it, are durable.
+    /// The record of this sequence number, and all records before it, are durable.
     Recorded(u64),
 }
 
-/// Which answers wait. All times are counts of [`link::tsc`].
+/// The rules by which answers are held. All times are counts of [`link::tsc`].
 pub trait Waits {
-    /// What to hold the answer of a request for; its verb has this slot of the verb table, and it begins now.
+    /// The condition for the answer of a request that begins now, and whose verb has this slot of the verb table.
     /// Called once for each request of a pass, in order, before the work is done.
     fn until(&mut self, now_tsc: u64, slot: usize) -> Until;
 
-    /// Records are durable up to this sequence number. Asked whenever the card looks for what it may show; whoever
-    /// makes them durable rings the card's doorbell after that.
+    /// The sequence number up to which records are durable. The card asks whenever it looks for answers to show; the
+    /// code that makes records durable rings the card's doorbell after that.
     fn durable(&self) -> u64 {
         0
     }
 
-    /// How many more requests the card may take now.
+    /// Number of further requests that the card may take now.
     fn room(&mut self, _now_tsc: u64) -> usize {
         usize::MAX
     }
 
-    /// When [`Waits::room`] grows next, where that is sooner than the next answer is shown: a card
-    /// without room sleeps until the earlier of both.
+    /// When [`Waits::room`] grows next, if that is sooner than the next answer is shown: a card without room sleeps
+    /// until the earlier of both.
     fn room_at(&mut self) -> u64 {
         u64::MAX
     }
 
-    /// Whether requests are charged with how long their answers waited, rather than with their part of a pass, and
-    /// passes begin with whatever is there: the card stands for one that has lanes of its own.
+    /// Whether the card stands for one that has lanes of its own. Then requests are charged with how long their answers
+    /// waited, rather than with their part of a pass, and passes begin with whatever requests are there.
     fn has_own_lanes(&self) -> bool {
         false
     }
 
-    /// Of a card with lanes of its own: how long after one answer a full one gives the next, for requests of the
-    /// verb with this slot; 0 where it is not known.
+    /// For a card with lanes of its own: the time from one answer to the next of a full card, for requests of the verb
+    /// with this slot; 0 if it is not known.
     fn spacing(&self, _slot: usize) -> u64 {
         0
     }
 }
 
-/// Nothing waits.
+/// Rules by which no answer is held.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AtOnce;
 
@@ -70,15 +70,15 @@ impl Waits for AtOnce {
 
 /// An answer that may not be seen yet.
 pub struct HeldAnswer {
-    /// What it waits for.
+    /// The condition until which it is held.
     pub until: Until,
     /// Number of its queue.
     pub queue: u64,
     /// The slot that it answers.
     pub slot: u32,
-    /// What is said about it; the end is that of the holding.
+    /// Header of the reply; its end is when the holding ends.
     pub header: ReplyHeader,
-    /// The answer itself.
+    /// Payload of the reply.
     pub payload: Zeroizing<Vec<u8>>,
 }
 
@@ -91,7 +91,7 @@ pub struct Held {
     count: u64,
 }
 
-/// By time or record, then in the order in which they were worked out.
+/// An answer, ordered by time or record, then in the order in which answers were worked out.
 struct Ordered {
     key: (u64, u64),
     answer: HeldAnswer,
@@ -109,27 +109,27 @@ impl Held {
         line.push(Reverse(Ordered { key: (first, self.count), answer }));
     }
 
-    /// How many there are.
+    /// Number of held answers.
     pub fn len(&self) -> usize {
         self.by_time.len() + self.by_record.len()
     }
 
-    /// Whether there is none.
+    /// Whether no answer is held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// When the first one is due that waits for a time.
+    /// When the first answer that waits for a time is due, as a count of [`link::tsc`].
     pub fn next_due(&self) -> Option<u64> {
         self.by_time.peek().map(|first| first.0.key.0)
     }
 
-    /// Whether one may be seen with records durable up to this sequence number that could not before.
+    /// Whether an answer that waits for a record may be shown, if records are durable up to this sequence number.
     pub fn is_recorded(&self, durable: u64) -> bool {
         self.by_record.peek().is_some_and(|first| first.0.key.0 <= durable)
     }
 
-    /// The first one that may be seen at this time, with records durable up to this sequence number.
+    /// Takes the first answer that may be shown at this time, with records durable up to this sequence number.
     pub fn take_due(&mut self, now_tsc: u64, durable: u64) -> Option<HeldAnswer> {
         [(&mut self.by_time, now_tsc), (&mut self.by_record, durable)].into_iter().find_map(
             |(line, reached)| {
@@ -139,7 +139,7 @@ impl Held {
         )
     }
 
-    /// Drops the answers for a queue that has ended; how many there were.
+    /// Drops the answers for a queue that has ended, and returns how many there were.
     pub fn forget_queue(&mut self, queue: u64) -> usize {
         let before = self.len();
         for line in [&mut self.by_time, &mut self.by_record] {

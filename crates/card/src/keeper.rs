@@ -35,9 +35,9 @@ pub mod registers;
 pub mod sealed;
 pub mod spread;
 
-/// Connections that may be open without having adopted the keeper.
+/// Upper bound of the connections that are open without having adopted the keeper.
 const NEWCOMERS_MAX: usize = 4;
-/// Secrets that are opened in one life of a keeper, each once.
+/// Upper bound of the secrets that are opened in one life of a keeper, each once.
 const SHARES_MAX: usize = 4096;
 
 const _: () = assert!(DOMAINS_MAX <= u16::BITS as usize);
@@ -76,27 +76,27 @@ impl std::fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// What a keeper is started with.
+/// The contents of a keeper's start message.
 pub struct Start {
-    /// Domains, from 0.
+    /// Number of domains, which count from 0.
     pub domains: u16,
     /// Seed of a development home.
     pub insecure_seed: Option<u64>,
-    /// Where a later daemon connects; does not block. None in a system service, where none does.
+    /// The listener for a later daemon, which does not block; `None` in a system service, where no daemon connects.
     pub listener: Option<Listener>,
     /// Memory that is free for one computation, in KiB.
     pub available_kib: u64,
-    /// What it unseals itself with.
+    /// The sealed copy and passphrase with which it unseals itself; `None` if officers do it.
     pub unattended: Option<Key>,
 }
 
 /// The sealed registers that an unattended keeper is to open, and the passphrase for it; or why there is none.
 pub type Key = Result<(Vec<u8>, Zeroizing<Vec<u8>>), String>;
 
-/// Takes in the start message.
+/// Receives and checks the start message.
 ///
 /// # Errors
-/// [`StartError`].
+/// [`StartError`] says what is wrong with the message.
 pub fn receive(channel: &Channel) -> Result<Start, StartError> {
     let (order, descriptors) = channel.recv::<KeeperOrder>().map_err(|error| match error {
         ChannelError::Message(MessageError::Version(version)) => StartError::Version(version),
@@ -139,10 +139,10 @@ pub struct Keeper {
     /// Ephemeral shares of the secrets opened so far: a replayed secret is refused, since the same
     /// part combined twice cancels.
     shares: Vec<[u8; 32]>,
-    /// Whether what is sealed in the home, if anything is, is known here: it was opened, or sealed by
-    /// this keeper. Only then may it be replaced, or other keys come beside it.
+    /// Whether this keeper knows the content of the home's sealed copy: it opened or sealed that copy. Only then may
+    /// the copy be replaced, or other keys come beside it.
     knows_sealed: bool,
-    /// Whether a seed makes the keys at each start: then no sealed copy is what the home works with.
+    /// Whether a seed makes the keys at each start: then the home does not depend on a sealed copy.
     has_seed: bool,
     spread: Spread,
     daemon: Option<Channel>,
@@ -151,15 +151,15 @@ pub struct Keeper {
     /// Orders that take two officers; none in a home of one user.
     officers: Option<Officers>,
     isolation: Isolation,
-    /// What sealing may take.
+    /// The memory that sealing and unsealing may take.
     memory: sealed::Memory,
     /// The registers as they come back in a keeper that starts anew: as they were when they were sealed or unsealed, or
     /// as the seed of a development home makes them.
     sealed_rows: Vec<RegisterRow>,
     passphrases: Passphrases,
-    /// How it was unsealed as it started.
+    /// How the keeper was unsealed as it started.
     unsealing: Unsealing,
-    /// Whether a successor has its keys: this keeper cannot be adopted.
+    /// Whether a successor has its keys: then this keeper cannot be adopted.
     is_succeeded: bool,
     user: u32,
 }
@@ -172,7 +172,7 @@ impl Keeper {
         if let Some(seed) = start.insecure_seed {
             insecure::fill(&engine, &mut registers, seed);
         }
-        // What the seed makes it makes again; without one there is nothing yet.
+        // The keys of a seed are made again at each start; without a seed there are no keys yet.
         let sealed_rows = registers.rows(&|register, key| pattern(&engine, register, key));
         let mut keeper = Self {
             engine,
@@ -199,7 +199,8 @@ impl Keeper {
             None => Unsealing::Attended,
             Some(_) if start.insecure_seed.is_some() => Unsealing::Attended,
             Some(Err(why)) => Unsealing::Failed(why),
-            // Once: what does not open now does not open later, and deriving a key costs all the memory there is.
+            // Tried once: a copy that does not open now does not open later, and deriving a key takes all the free
+            // memory.
             Some(Ok((blob, passphrase))) => match keeper.unseal(&blob, &passphrase) {
                 Ok(_) => Unsealing::Unattended,
                 Err(refusal) => Unsealing::Failed(format!("by the credential: {refusal}")),
@@ -212,7 +213,7 @@ impl Keeper {
     pub fn run(mut self) {
         self.notify(&self.ready());
         loop {
-            // Before anything is waited for: one that has unsealed itself has keys to hand out, and nobody to wake it.
+            // Before any wait: a keeper that has unsealed itself has keys to hand out, and nobody wakes it.
             for notice in self.spread.step(&mut self.registers, world::now()) {
                 self.notify(&notice);
             }
@@ -252,7 +253,7 @@ impl Keeper {
         let _ = world::poll(&mut watched, pause.as_ref());
     }
 
-    /// Carries out an order of the daemon's; the answer, if it has one.
+    /// Carries out an order of the daemon, and returns the answer, if the order has one.
     fn obey(&mut self, order: KeeperOrder, descriptors: Vec<OwnedFd>) -> Option<KeeperNotice> {
         match order {
             KeeperOrder::Serve(served) => {
@@ -342,7 +343,7 @@ impl Keeper {
         }
     }
 
-    /// Carries out an order, or begins to.
+    /// Carries out an officer's order; an order that gives cards keys is only begun.
     fn carry_out(
         &mut self,
         order: &OfficerOrder,
@@ -407,7 +408,7 @@ impl Keeper {
         Ok(Done { reply, store: None, spreads })
     }
 
-    /// Opens sealed registers into those that are empty; the domains whose keys cards are given now, one bit each.
+    /// Opens sealed registers into the empty ones; returns the domains whose keys cards are now given, one bit each.
     fn unseal(&mut self, blob: &[u8], passphrase: &[u8]) -> Result<u16, OfficerRefusal> {
         let unsealed = self.unsealed(blob, passphrase)?;
         self.registers.adopt(unsealed)?;
@@ -421,7 +422,7 @@ impl Keeper {
         Ok(spreads)
     }
 
-    /// While cards are being given keys, the registers of these do not change, and are not sealed half-way.
+    /// Refuses to change registers whose keys cards are being given, and to seal registers half-way through that.
     fn check_settled(&self, order: &OfficerOrder) -> Result<(), OfficerRefusal> {
         let is_settled = match order {
             OfficerOrder::StartupKey
@@ -437,8 +438,8 @@ impl Keeper {
         if is_settled { Ok(()) } else { Err(OfficerRefusal::Spreading) }
     }
 
-    /// Before a sealed copy is opened it is not known which keys the records are under: new ones in cards, or in the
-    /// copy, would take those away.
+    /// Refuses to give keys before an existing sealed copy is opened: until then it is not known which keys the records
+    /// are under, and other keys in cards or in the copy would take those away.
     fn check_unsealed(
         &self,
         order: &OfficerOrder,
@@ -468,7 +469,7 @@ impl Keeper {
         Ok(secret)
     }
 
-    /// The registers of a sealed copy.
+    /// The registers of a sealed copy, if a passphrase may be tried now and is right.
     fn unsealed(&mut self, blob: &[u8], passphrase: &[u8]) -> Result<Registers, OfficerRefusal> {
         let now = world::now();
         self.passphrases.may_try(now)?;
@@ -502,7 +503,7 @@ impl Keeper {
         }
     }
 
-    /// A newcomer's first message must be the adoption.
+    /// Makes a newcomer the daemon whose first message is the adoption; any other message ends the connection.
     fn hear_newcomers(&mut self) {
         let mut index = 0;
         while index < self.newcomers.len() {
@@ -517,7 +518,7 @@ impl Keeper {
         }
     }
 
-    /// A daemon that does not read its answers is treated as gone.
+    /// Sends the daemon a notice. A daemon that does not read its answers is treated as gone.
     fn notify(&mut self, notice: &KeeperNotice) {
         if let Some(daemon) = &self.daemon
             && daemon.try_send(notice, &[]).is_err()
@@ -527,10 +528,10 @@ impl Keeper {
     }
 }
 
-/// What came of an officer's order.
+/// The outcome of an officer's order.
 struct Done {
     reply: OfficerReply,
-    /// What the daemon is to store.
+    /// The sealed registers that the daemon is to store.
     store: Option<Vec<u8>>,
     /// Domains whose keys cards are given now, one bit each.
     spreads: u16,

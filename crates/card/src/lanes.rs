@@ -1,24 +1,23 @@
 //! How many requests of a verb one pass of its kernel takes side by side.
 //!
-//! A kernel takes about as long for one lane as for all, so a pass that leaves lanes empty wastes them,
-//! and one request more than there are lanes costs another pass. The verb decides which kernel a request goes to;
-//! that a text may take fewer rounds than another of its batch is left to the engine, which
-//! refills lanes whose text has ended.
+//! A kernel takes about as long for one lane as for all, so a pass that leaves lanes empty wastes them, and one request
+//! more than there are lanes costs another pass. The verb decides which kernel a request goes to. Texts of different
+//! length in a batch are the engine's matter: it refills lanes whose text has ended.
 
 use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorithm, Mode, Operation};
 use wire::bounds::{BATCH_MAX, VERB_SLOTS};
 use wire::control::Personality;
 use wire::verb::{Entry, Kernel, Place, TABLE};
 
-/// The lanes of each verb.
+/// The number of lanes of each verb's kernel.
 #[derive(Clone, Debug)]
 pub struct Lanes {
-    /// By slot of the verb table: of the kernel, and of its form for the most requests.
+    /// By slot of the verb table: the lanes of the kernel, and those of its form for the most requests.
     of: Vec<[usize; 2]>,
 }
 
 impl Lanes {
-    /// As the kernels of this engine have them.
+    /// The lanes of this engine's kernels.
     pub fn of_engine(engine: &Engine) -> Self {
         Self::new(|entry| {
             operation(entry.kernel)
@@ -26,8 +25,8 @@ impl Lanes {
         })
     }
 
-    /// By row: of the kernel, and of its form for the most requests. None counts as one, and a batch is full
-    /// at the latest with [`BATCH_MAX`].
+    /// The lanes that a function gives for each row: those of the kernel, and those of its form for the most requests.
+    /// They are limited to 1 to [`BATCH_MAX`].
     pub fn new(lanes: impl Fn(&Entry) -> [usize; 2]) -> Self {
         let mut of = vec![[1; 2]; VERB_SLOTS];
         for entry in TABLE {
@@ -36,19 +35,19 @@ impl Lanes {
         Self { of }
     }
 
-    /// Of the verb with this slot of the verb table; one for a slot that no verb has.
+    /// Lanes of the kernel for the verb with this slot of the verb table; 1 for a slot that no verb has.
     #[inline]
     pub fn of(&self, slot: usize) -> usize {
         self.of.get(slot).map_or(1, |[lanes, _]| *lanes)
     }
 
-    /// As [`Lanes::of`], of the form for the most requests.
+    /// As [`Lanes::of`], for the kernel's form for the most requests.
     #[inline]
     pub fn wide(&self, slot: usize) -> usize {
         self.of.get(slot).map_or(1, |[_, wide]| *wide)
     }
 
-    /// The most of the verbs that cards of a personality serve.
+    /// The largest number of lanes among the verbs that cards of a personality serve.
     pub fn most(&self, personality: Personality) -> usize {
         let is_served = |entry: &Entry| match entry.place {
             Place::AnyCard => true,
@@ -64,7 +63,7 @@ impl Lanes {
     }
 }
 
-/// The operation of a kernel whose lanes are its, if it has any.
+/// The engine's operation whose lanes a kernel has; `None` for a kernel that takes one request at a time.
 fn operation(kernel: Kernel) -> Option<Operation> {
     use CipherAlgorithm::{Aes128, Aes256, Des, Tdes2, Tdes3};
     use CipherDirection::{Decipher, Encipher};

@@ -6,7 +6,7 @@
 //! | what the program gives up before that, and where its secrets lie | [`confine`] |
 //! | the request loop | [`serve`] |
 //! | which request may run | [`admit`], [`roles`] |
-//! | a queue, and what of it is taken next | [`attached`] |
+//! | a queue, and which of its requests is taken next | [`attached`] |
 //! | when a pass begins, how many it takes, whose turn it is, who must wait, what a request costs | [`pace`], [`lanes`], [`turns`], [`limits`], [`cost`], [`work`] |
 //! | answers that wait, for a time or until their record is durable | [`held`] |
 //! | orders of the daemon, adoption by a later one | [`control`], [`life`] |

@@ -13,7 +13,7 @@
 
 use wire::control::CardState;
 
-/// An order that does not lead anywhere from this state.
+/// A transition that does not exist from this state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfPlace(pub CardState);
 
@@ -25,60 +25,60 @@ impl std::fmt::Display for OutOfPlace {
 
 impl std::error::Error for OutOfPlace {}
 
-/// Where a card stands.
+/// The state of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life(CardState);
 
 impl Life {
-    /// The process exists.
+    /// A card whose process exists, and that has not tested itself.
     pub const fn new() -> Self {
         Self(CardState::Created)
     }
 
-    /// The state.
+    /// The present state.
     pub const fn state(self) -> CardState {
         self.0
     }
 
-    /// Whether requests are taken.
+    /// Whether the card takes requests.
     pub fn serves(self) -> bool {
         self.0 == CardState::Ready
     }
 
-    /// The self-tests passed.
+    /// The self-tests passed: the card is Ready.
     ///
     /// # Errors
-    /// [`OutOfPlace`], as for all moves.
+    /// [`OutOfPlace`] from any state but Created.
     pub fn tested(&mut self) -> Result<(), OutOfPlace> {
         self.step(&[CardState::Created], CardState::Ready)
     }
 
-    /// Ordered to take nothing new; no change where that is so already.
+    /// The card is to take nothing new; no change if it quiesces already.
     ///
     /// # Errors
-    /// [`OutOfPlace`].
+    /// [`OutOfPlace`] from any state but Ready and Quiescing.
     pub fn quiesce(&mut self) -> Result<(), OutOfPlace> {
         self.step(&[CardState::Ready, CardState::Quiescing], CardState::Quiescing)
     }
 
-    /// Ordered to serve again; no change where it serves.
+    /// The card is to serve again; no change if it serves.
     ///
     /// # Errors
-    /// [`OutOfPlace`].
+    /// [`OutOfPlace`] from any state but Ready and Quiescing.
     pub fn resume(&mut self) -> Result<(), OutOfPlace> {
         self.step(&[CardState::Ready, CardState::Quiescing], CardState::Ready)
     }
 
-    /// The secrets are wiped.
+    /// The secrets are wiped: the card is Zeroized.
     ///
     /// # Errors
-    /// [`OutOfPlace`].
+    /// [`OutOfPlace`] from Created and Failed.
     pub fn zeroize(&mut self) -> Result<(), OutOfPlace> {
         let from = [CardState::Ready, CardState::Quiescing, CardState::Zeroized];
         self.step(&from, CardState::Zeroized)
     }
 
-    /// A check of the card's own failed.
+    /// A self-check failed: the card is Failed, whatever its state was.
     pub fn fail(&mut self) {
         self.0 = CardState::Failed;
     }

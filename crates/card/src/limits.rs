@@ -19,41 +19,41 @@
 use link::{CardAccounts, ns_to_tsc};
 use wire::tenant::Limits;
 
-/// Requests that come at once although their rate is limited: as many as the rate allows in this time,
-/// beside the first. In nanoseconds.
+/// Burst of a limited rate: besides the first request, as many may come at once as the rate allows in this time, in
+/// nanoseconds.
 pub const BURST_NS: u64 = 10_000_000;
-/// A card that waits for answers of other cards looks no more often than this, in nanoseconds.
+/// Shortest time between two looks of a card that waits for answers of other cards, in nanoseconds.
 pub const LOOK_NS_MIN: u64 = 50_000;
-/// And no less often than this, in nanoseconds.
+/// Longest time between two such looks, in nanoseconds.
 pub const LOOK_NS_MAX: u64 = 2_000_000;
-/// It looks after this part of a pass, and four times less often while it looks in vain.
+/// A waiting card looks again after this part of a pass; looks in vain double that time up to [`IN_VAIN_MAX`] times.
 const LOOK_SHARE: u64 = 8;
 const IN_VAIN_MAX: u32 = 2;
 
-/// What one tenant may do, and does.
+/// The limits of one tenant, and what it has in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
     limits: Limits,
     account: u32,
     is_limited: bool,
     in_flight: u32,
-    /// Nothing is taken before this time.
+    /// Time before which no request is taken.
     not_before: u64,
-    /// That time ends early when an answer is given.
+    /// Whether `not_before` ends early when an answer is given.
     until_answer: bool,
-    /// Looks at the accounts in a row that found the limit reached.
+    /// Number of looks at the accounts in a row that found the limit reached.
     in_vain: u32,
-    /// Before this time no more than a share of the limit is taken where other cards hold requests back.
+    /// Time before which no more than a share of the limit is taken, if other cards hold requests back.
     yields_until: u64,
-    /// Whether the limit over all cards kept the last request back that was to be taken.
+    /// Whether the limit over all cards held back the last request that was to be taken.
     is_held: bool,
-    /// Counts of the time-stamp counter between two requests of the rate; 0 without one.
+    /// Time-stamp counts between two requests of the rate; 0 without a rate.
     interval: u64,
-    /// The sweep that `room` is of.
+    /// Number of the sweep that `room` belongs to.
     sweep: u64,
-    /// Requests that a batch may still take.
+    /// Number of requests that a batch may still take.
     room: u32,
-    /// That sweep found more.
+    /// Whether that sweep found more requests than `room`.
     pushes: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct Limiter {
     sweep: u64,
     /// The earliest time at which requests that the last sweep held back may be taken.
     wake_at: u64,
-    /// A request of a limited tenant was answered since the last sweep.
+    /// Whether a request of a limited tenant was answered since the last sweep.
     has_freed: bool,
     second: u64,
     burst: u64,
@@ -74,7 +74,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// No tenants yet.
+    /// A limiter without tenants.
     pub fn new(accounts: CardAccounts) -> Self {
         Self {
             accounts,
@@ -90,7 +90,7 @@ impl Limiter {
         }
     }
 
-    /// What the tenant at this index may do from now on, whatever it does already.
+    /// Sets the limits of the tenant at this index; its requests in flight count on.
     pub fn set(&mut self, index: usize, account: u32, limits: Limits) {
         if index >= self.members.len() {
             self.members.resize(index + 1, Member::default());
@@ -115,7 +115,7 @@ impl Limiter {
         };
     }
 
-    /// The tenant at this index has no queue any more.
+    /// Forgets the tenant at this index, which has no queue any more.
     pub fn forget(&mut self, index: usize) {
         if let Some(member) = self.members.get(index).copied() {
             self.set(index, member.account, Limits::default());
@@ -123,14 +123,14 @@ impl Limiter {
         }
     }
 
-    /// A sweep over all queues begins.
+    /// Begins a sweep over all queues.
     pub fn begin_sweep(&mut self) {
         self.sweep += 1;
         (self.wake_at, self.has_freed) = (u64::MAX, false);
     }
 
-    /// Of so many requests that wait in a queue of the tenant, how many a batch may take: as far as can
-    /// be said without the other cards. `now` is asked for where it matters.
+    /// How many of `waiting` requests in a queue of the tenant a batch may take, as far as that is known without the
+    /// other cards. `now` is called only if it matters.
     #[inline]
     pub fn room(&mut self, index: usize, waiting: u32, now: impl FnOnce() -> u64) -> u32 {
         match self.members.get_mut(index) {
@@ -153,13 +153,13 @@ impl Limiter {
         self.members.get(index).is_some_and(|member| member.pushes)
     }
 
-    /// When requests that the last sweep held back may be taken, where time alone decides that; at once
-    /// where a request of a limited tenant was answered since.
+    /// When requests that the last sweep held back may be taken, if time alone decides that; 0, for at once, if a
+    /// request of a limited tenant was answered since.
     pub fn wake_at(&self) -> u64 {
         if self.has_freed { 0 } else { self.wake_at }
     }
 
-    /// Takes a request of the tenant in flight at the time `now`; `false` where it must wait.
+    /// Counts a request of the tenant as in flight at the time `now`; `false` if it must wait.
     #[inline]
     pub fn enter(&mut self, index: usize, now: u64) -> bool {
         let Some(member) = self.members.get_mut(index) else { return true };
@@ -209,7 +209,7 @@ impl Limiter {
         true
     }
 
-    /// A request of the tenant was answered. `now` is asked for where it matters.
+    /// Counts an answer to a request of the tenant. `now` is called only if it matters.
     #[inline]
     pub fn leave(&mut self, index: usize, now: impl FnOnce() -> u64) {
         let Some(member) = self.members.get_mut(index) else { return };
@@ -227,27 +227,27 @@ impl Limiter {
         }
         if self.accounts.others_wait(member.account) {
             let now = now();
-            // Not put off by every answer: what the others leave is taken in the end.
+            // Not prolonged by every answer, so that places which the other cards leave are taken in the end.
             if now >= member.yields_until {
                 member.yields_until = now.saturating_add((self.look << IN_VAIN_MAX) + self.look);
             }
         }
     }
 
-    /// How long the last pass took, in nanoseconds.
+    /// Sets how long the last pass took, in nanoseconds: the time between looks depends on it.
     pub fn set_pass(&mut self, ns: u64) {
         self.look = ns_to_tsc(ns / LOOK_SHARE).clamp(self.look_min, self.look_max);
     }
 
-    /// Requests of the tenant at this index that are in flight on this card.
+    /// Number of requests of the tenant at this index that are in flight on this card.
     pub fn in_flight(&self, index: usize) -> u32 {
         self.members.get(index).map_or(0, |member| member.in_flight)
     }
 }
 
 impl Member {
-    /// A sweep begins: how many requests limits let through, as far as this card can say. More would make
-    /// the card believe that a pass was full which is not.
+    /// Begins a sweep: sets how many requests the limits let through, as far as this card can say. A larger number
+    /// would make the card take a pass for full that is not.
     fn begin(&mut self, sweep: u64, accounts: &CardAccounts, burst: u64, now: impl FnOnce() -> u64) {
         let Limits { in_flight_max, in_flight_per_card_max, .. } = self.limits;
         let left = |most: u32| if most == 0 { u32::MAX } else { most.saturating_sub(self.in_flight) };
@@ -270,7 +270,7 @@ impl Member {
         }
     }
 
-    /// How many of those that wait may be taken, and when to look again where time decides that.
+    /// How many of `waiting` requests may be taken, and when to look again if time decides that.
     fn room(&mut self, waiting: u32) -> (u32, u64) {
         let room = waiting.min(self.room);
         self.room -= room;

@@ -1,9 +1,9 @@
-//! The program `cryptand-card`.
+//! The program `cryptand-card`: a card, or the keeper.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
-/// The bound library's contexts lie there too.
+/// The heap for secrets; the contexts of the bound library lie there too.
 #[global_allocator]
 static HEAP: confine::arena::SecretHeap = confine::arena::SecretHeap::new();
 

@@ -17,63 +17,64 @@
 //! a pass takes long whatever its fill, the wait is extended while requests keep coming, up to half a pass: then more
 //! than sixteen come in the time of a pass, each of which would otherwise wait for a further pass.
 //!
-//! A pass whose time grows with its fill gains little from being full. Of many requests it takes half: then those who
-//! send them work while the card does, on the other half, and not in turns with it.
+//! A pass whose time grows with its fill gains little from being full. Of many requests it takes half: then clients and
+//! card work at the same time, each on one half, and not in turns.
 //!
 //! No clock is read here: callers pass times, all in one unit.
 
-/// The wait for one more request is the last pass divided by this.
+/// The wait for one more request is the duration of the last pass divided by this.
 const WAIT_SHARE: u64 = 16;
-/// All waiting before a pass whose time does not depend on its fill is the last pass divided by this.
+/// The whole wait before a pass whose time does not depend on its fill is the duration of the last pass divided by
+/// this.
 const LINGER_SHARE: u64 = 2;
 
-/// A pass whose time grows with its fill takes half of the requests from so many on: of fewer, what each pass costs
-/// beside its requests outweighs what is gained.
+/// Number of requests from which on a pass whose time grows with its fill takes half of them. With fewer requests the
+/// fixed cost of a further pass outweighs the gain.
 const HALVES_MIN: usize = 24;
 
-/// What a card remembers of its last pass.
+/// A card's record of its last pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     lanes: usize,
     wanted: usize,
-    /// Duration of the last pass.
+    /// Duration of the last pass, in the callers' unit of time.
     pass: u64,
     /// Whether passes take longer the more requests they have.
     grows: bool,
-    /// Requests that the next pass takes at the most: half of what there was, or whatever there is.
+    /// Upper bound of the requests that the next pass takes: half of those that there were, or no bound.
     most: usize,
-    /// The wait that has begun.
+    /// The wait that has begun; `None` if none has.
     wait: Option<Wait>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Wait {
-    /// Requests that were there when it was last looked.
+    /// Number of requests that were there at the last look.
     seen: usize,
-    /// When it is over, if nothing more comes.
+    /// When the wait is over if nothing more comes.
     until: u64,
-    /// When it is over at the latest.
+    /// When the wait is over at the latest.
     latest: u64,
 }
 
 impl Pace {
-    /// For passes whose time hardly depends on their fill, up to `lanes`.
+    /// A pace for passes whose time hardly depends on their fill, up to `lanes` requests.
     pub const fn even(lanes: usize) -> Self {
         Self { lanes, wanted: 1, pass: 0, grows: false, most: usize::MAX, wait: None }
     }
 
-    /// For passes whose time grows with their fill, and which gain nothing from more than `lanes`.
+    /// A pace for passes whose time grows with their fill, and which gain nothing from more than `lanes` requests.
     pub const fn growing(lanes: usize) -> Self {
         Self { lanes, wanted: 1, pass: 0, grows: true, most: usize::MAX, wait: None }
     }
 
-    /// Requests that the next pass gains from, at the most.
+    /// Sets the number of requests beyond which the next pass gains nothing.
     pub fn set_lanes(&mut self, lanes: usize) {
         self.lanes = lanes;
     }
 
-    /// A pass answered `answered` requests in `duration` and left `left` behind, those which came
-    /// meanwhile among them.
+    /// Notes a pass that answered `answered` requests in `duration`, and left `left` behind, among them those that came
+    /// meanwhile.
     pub fn passed(&mut self, answered: usize, left: usize, duration: u64) {
         let outstanding = answered + left;
         let half = (self.grows && outstanding >= HALVES_MIN).then_some(outstanding.div_ceil(2));
@@ -83,7 +84,7 @@ impl Pace {
         self.wait = None;
     }
 
-    /// Requests that the next pass takes at the most.
+    /// Upper bound of the requests that the next pass takes.
     pub fn most(&self) -> usize {
         self.most
     }
@@ -94,9 +95,9 @@ impl Pace {
         there != 0 && self.wanted > 1 && there < self.lanes
     }
 
-    /// Whether a pass may begin with `there` requests: there are enough, or the wait is over that begins
-    /// when this is first asked after a pass. With none there is nothing to begin: the wait is not ours.
-    /// `now` is asked for where it matters.
+    /// Whether a pass may begin with `there` requests: they are enough, or the wait is over. The wait begins when this
+    /// is first called with a request after a pass. Without requests no pass begins. `now` is called only if it
+    /// matters.
     pub fn is_ready(&mut self, there: usize, now: impl FnOnce() -> u64) -> bool {
         let one = self.pass / WAIT_SHARE;
         if self.enough(there) || one == 0 {

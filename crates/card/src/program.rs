@@ -40,13 +40,13 @@ Usage: cryptand-card [--keeper | --keeper-at PATH | --version | --help]
 CRYPTAND_LEVEL names the highest instruction-set level that it may use: portable, avx2 or avx512.
 ";
 
-/// Exit codes beside 0, which is the end that the daemon ordered.
+/// Exit codes besides 0, which is the end that the daemon ordered.
 mod exit {
-    /// The arguments make no sense.
+    /// The arguments are not valid.
     pub const USAGE: u8 = 2;
-    /// It could not begin: the reason was sent to the daemon, or written to standard error.
+    /// The card could not begin: the reason was sent to the daemon, or written to standard error.
     pub const START: u8 = 3;
-    /// A check of its own failed.
+    /// A self-check of the card failed.
     pub const SELF_CHECK: u8 = 4;
 }
 
@@ -88,8 +88,8 @@ pub fn main(arguments: &[String]) -> ExitCode {
     main_with(arguments, |_| Ok(None))
 }
 
-/// As [`main`], with cards whose answers wait by a rule. `load` gives it; it runs before
-/// the sandbox and may read files. What it cannot give ends the card with that reason.
+/// As [`main`], for cards whose answers are held by rules. `load` gives the rules; it runs before the sandbox and may
+/// read files. If it fails, the card ends with that reason.
 pub fn main_with(
     arguments: &[String],
     load: impl Fn(&CardStart) -> Result<Option<Box<dyn Waits>>, String>,
@@ -118,7 +118,7 @@ pub fn main_with(
             return ExitCode::from(exit::USAGE);
         }
     };
-    // From here on what functions keep in their frames lies in the arena as well.
+    // From here on the frames of functions lie in the arena as well.
     match arena::on_arena_stack(|| level().and_then(role)) {
         Ok(code) => code,
         Err(failure) => {
@@ -128,8 +128,8 @@ pub fn main_with(
     }
 }
 
-/// The level of the environment. The bound library chooses its own once, when it is loaded: where
-/// it does not know of the limit yet, the program executes itself again, once, with its variable.
+/// The level that the environment names. The bound library chooses its own level once, when it is loaded. If the
+/// library does not know of the limit yet, the program executes itself again, once, with the library's variable.
 fn level() -> Result<Option<Level>, Failure> {
     let limit = LevelLimit::from_variable(std::env::var_os(LEVEL_VARIABLE).as_deref());
     let level = match limit.map_err(Failure::Level)? {
@@ -156,8 +156,8 @@ fn open_channel() -> Result<Channel, Failure> {
     Channel::from_fd(descriptor).map_err(Failure::Channel)
 }
 
-/// The engine, with all done that later calls do once and lazily, and that the sandbox takes away:
-/// seeding the random generator, learning the clock's rate, finding the kernel's shared page.
+/// Opens the engine, and does what later calls would do once and lazily, and what the sandbox forbids: seeding the
+/// random generator, measuring the clock's rate, finding the kernel's shared page.
 fn open_engine(level: Option<Level>, weak_algorithms: bool) -> Result<Engine, Failure> {
     let engine = Engine::new(Options { limit: level, weak_algorithms }).map_err(Failure::Engine)?;
     engine.random(&mut [0; 32]);
@@ -169,11 +169,11 @@ fn open_engine(level: Option<Level>, weak_algorithms: bool) -> Result<Engine, Fa
 
 /// Makes timed sleeps end on time, not up to 50 us later as in ordinary processes (timer slack).
 fn wake_in_time() {
-    // Where the kernel refuses, sleeps are longer by that much.
+    // If the kernel refuses, sleeps are longer by that much.
     let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
 }
 
-/// Enters the sandbox; returns what came of it.
+/// Enters the sandbox, and returns how this process is confined.
 fn enter_sandbox() -> Result<Isolation, Failure> {
     let entered = sandbox::enter().map_err(Failure::Sandbox)?;
     let report = arena::report();
@@ -220,7 +220,7 @@ fn run_card(
                 }
             }
         }
-        // Nothing of the card's own: the daemon starts it again.
+        // No failure of the card's own is reported: the daemon starts the card again.
         Err(failure @ Failure::Start(StartError::Keeper { .. })) => Err(failure),
         Err(failure) => {
             let _ = channel.try_send(&CardNotice::Failed { why: failure.to_string() }, &[]);
@@ -229,7 +229,7 @@ fn run_card(
     }
 }
 
-/// What the control channels of a card are made of.
+/// The parts that a card's control channels are made of.
 struct ControlParts {
     keeper: Option<Channel>,
     listener: link::Listener,

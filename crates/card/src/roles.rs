@@ -13,14 +13,14 @@ pub struct Roles {
 static NOTHING: PointSet = PointSet::NOTHING;
 
 impl Roles {
-    /// What a role permits.
+    /// The points that a role permits.
     #[inline]
     pub fn points(&self, number: u16) -> &PointSet {
         self.known.get(usize::from(number)).and_then(Option::as_ref).unwrap_or(&NOTHING)
     }
 
-    /// Notes a role; `is_used` says whether a grant names its number. A number beyond the bound is not noted, and one
-    /// that is used does not come to mean something else: it permits nothing then.
+    /// Notes a role; `is_used` says whether a grant names its number. A number beyond the bound is not noted. A number
+    /// in use gets no other meaning: if the points differ, it permits nothing.
     pub fn define(&mut self, role: Role, is_used: bool) {
         let number = usize::from(role.number);
         if number >= CARD_ROLES_MAX {

@@ -1,21 +1,21 @@
 //! A card's measurements of each batch: which tenant called which verb, how long it waited, how long it took.
 //!
-//! Requests are noted as they are taken and answered, in private memory. Once their answers are out, the
-//! batch is written to the shared samples: the counts of each tenant and of each verb once, the waits
-//! request by request. A request is in one tenant's row and one verb's; the card as a whole is the sum of
-//! either. `cargo bench -p card --bench samples` measures what it costs.
+//! Requests are noted as they are taken and answered, in private memory. Once their answers are out, the batch is
+//! written to the shared samples: the counts of each tenant and of each verb once, the waits request by request. A
+//! request is in one tenant's row and one verb's; the card as a whole is the sum of either.
+//! `cargo bench -p card --bench samples` measures what sampling costs.
 
 use link::{Counts, Row, SAMPLE_NS_MAX, Samples, Span, bucket, tsc, tsc_per_us};
 use wire::bounds::{BATCH_MAX, TENANTS_MAX, VERB_SLOTS};
 use wire::registers::HeldRegisters;
 
-/// Rows that a request may belong to: accounts, then verbs.
+/// Number of rows that a request may belong to: accounts, then verbs.
 const ROWS: usize = TENANTS_MAX + VERB_SLOTS;
-/// Not in this batch yet.
+/// The place of a row for which the batch has no group yet.
 const ABSENT: u16 = u16::MAX;
 /// Binary digits of a fraction of a nanosecond.
 const FRACTION_BITS: u32 = 22;
-/// Spans are cut off here before they are multiplied: a count of 2^41 is some ten minutes.
+/// Longer spans are cut to this before they are multiplied: a count of 2^41 is some ten minutes.
 const SPAN_TSC_MAX: u64 = 1 << 41;
 
 const _: () = assert!(2 * BATCH_MAX < ABSENT as usize);
@@ -29,11 +29,11 @@ struct Noted {
     bytes_in: u32,
     bytes_out: u32,
     return_code: i32,
-    /// It comes again, and counts then.
+    /// Whether the request was put back: it comes again, and counts then.
     is_left: bool,
 }
 
-/// What the batch adds to one row.
+/// The additions of a batch to one row.
 struct Group {
     row: Row,
     counts: Counts,
@@ -41,7 +41,7 @@ struct Group {
     service: Times,
 }
 
-/// Times of one row.
+/// Sum and maximum of one row's times, in nanoseconds.
 #[derive(Default)]
 struct Times {
     sum_ns: u64,
@@ -60,18 +60,18 @@ pub struct Sampler {
     samples: Samples,
     noted: Vec<Noted>,
     groups: Vec<Group>,
-    /// Where the group of a row is; [`ABSENT`] between batches.
+    /// The place of each row's group; [`ABSENT`] between batches.
     places: Box<[u16; ROWS]>,
     /// Nanoseconds of one count of the time-stamp counter, in units of 2^-[`FRACTION_BITS`].
     ns_per_tsc: u64,
-    /// No request can have been queued before this.
+    /// Time-stamp count before which no request can have been queued.
     began_tsc: u64,
-    /// Queues that the roster names.
+    /// Number of queues that the roster names.
     enrolled: usize,
 }
 
 impl Sampler {
-    /// Into these samples, from now on.
+    /// A sampler that writes into these samples, from now on.
     pub fn new(samples: Samples) -> Self {
         Self {
             samples,
@@ -84,13 +84,13 @@ impl Sampler {
         }
     }
 
-    /// Says which master-key registers the card holds.
+    /// Publishes which master-key registers the card holds.
     pub fn set_registers(&self, held: HeldRegisters) {
         self.samples.set_registers(held);
     }
 
-    /// The pass that is put together holds requests of this queue, which it did not before: written down where it
-    /// outlives this process.
+    /// Writes a queue into the roster, which outlives this process, when the pass that is put together takes its first
+    /// request of the queue.
     #[inline]
     pub fn enroll(&mut self, queue: u64) {
         self.samples.enroll(self.enrolled, queue);
@@ -105,9 +105,8 @@ impl Sampler {
         }
     }
 
-    /// A request has come into the batch: of an account, for the verb with this slot, queued at this count of
-    /// the time-stamp counter as its client says, with a payload of so many bytes. More than [`BATCH_MAX`]
-    /// of one batch are not noted.
+    /// Notes a request that has come into the batch: its account, its verb's slot, the time-stamp count at which it was
+    /// queued by its client's word, and the length of its payload. More than [`BATCH_MAX`] of one batch are not noted.
     #[inline]
     pub fn took(&mut self, account: u32, verb: usize, queued_tsc: u64, bytes_in: usize) {
         if self.noted.len() < BATCH_MAX {
@@ -128,7 +127,7 @@ impl Sampler {
         self.noted.pop().map_or(0, |noted| noted.queued_tsc)
     }
 
-    /// The request at this place of the batch is answered with this return code and so many bytes.
+    /// Notes that the request at this place of the batch is answered with this return code and `bytes_out` bytes.
     #[inline]
     pub fn answered(&mut self, place: usize, return_code: i32, bytes_out: usize) {
         if let Some(noted) = self.noted.get_mut(place) {
@@ -137,7 +136,7 @@ impl Sampler {
         }
     }
 
-    /// The request at this place of the batch is put back, and comes again.
+    /// Notes that the request at this place of the batch is put back, and comes again.
     pub fn left(&mut self, place: usize) {
         if let Some(noted) = self.noted.get_mut(place) {
             noted.is_left = true;
@@ -157,14 +156,14 @@ impl Sampler {
     pub fn passed(&mut self, begin_tsc: u64, end_tsc: u64, cost: impl Fn(usize) -> u64) -> (u64, u64) {
         let service_ns = self.ns(end_tsc.wrapping_sub(begin_tsc));
         let costs = (0..self.noted.len()).fold(0, |sum: u64, place| sum.saturating_add(cost(place)));
-        // Nanoseconds of the pass for one of cost, in units of 2^-16; the pass is below 2^40.
+        // Nanoseconds of the pass per unit of cost, in units of 2^-16; the pass is below 2^40 ns.
         let share = (service_ns << 16) / costs.max(1);
         let bucket = bucket(service_ns);
         self.write(begin_tsc, |place| (cost(place).saturating_mul(share) >> 16, service_ns), Some(bucket))
     }
 
-    /// Writes a batch whose answers are held until these counts of the time-stamp counter, with so many
-    /// requests under way together: each is charged its own time over their number.
+    /// Writes a batch whose answers are held until these counts of the time-stamp counter. `together` requests are
+    /// under way at a time: each is charged its own time divided by their number.
     pub fn held(&mut self, begin_tsc: u64, due_tsc: &[u64], together: u64) -> (u64, u64) {
         let noted = self.noted.len();
         let due: Vec<u64> =
@@ -173,8 +172,8 @@ impl Sampler {
         self.write(begin_tsc, |place| (service_ns(place) / together.max(1), service_ns(place)), None)
     }
 
-    /// Writes the batch. `times` gives the charge and the service time of the request at a place, in
-    /// nanoseconds; `bucket` that of all service times where they are the same.
+    /// Writes the batch. `times` gives the charge and the service time of the request at a place, in nanoseconds;
+    /// `service_bucket` is the bucket of all service times if they are the same.
     #[inline]
     fn write(
         &mut self,
@@ -244,8 +243,8 @@ impl Sampler {
         }
     }
 
-    /// A span of the time-stamp counter in nanoseconds. One that seems negative, since processors' counters
-    /// differ by a few counts, is none.
+    /// A span of the time-stamp counter in nanoseconds. A span that seems negative, since processors' counters differ
+    /// by a few counts, is 0.
     #[inline]
     fn ns(&self, span_tsc: u64) -> u64 {
         let span_tsc = if span_tsc > u64::MAX / 2 { 0 } else { span_tsc.min(SPAN_TSC_MAX) };

@@ -64,13 +64,13 @@ use generating::Generating;
 use holding::Holding;
 use pacing::Pacing;
 
-/// How often a card that has work looks at its control channels, in nanoseconds.
+/// Time between two looks of a busy card at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
-/// Requests that a batch may take, by tier.
+/// Numbers of requests that a batch may take, by tier.
 #[derive(Clone, Copy, Default)]
 struct There {
     of: [usize; 2],
-    /// All of tenants that are held to a limit and would have more.
+    /// Whether all these requests are of tenants that are held to a limit and would have more.
     only_pushing: bool,
 }
 
@@ -91,11 +91,11 @@ struct Taken {
     slot: u32,
     /// Slot of its verb in the verb table.
     verb_slot: usize,
-    /// Its first key reference.
+    /// The request's first key reference; `None` if it has none.
     key: Option<KeyReference>,
 }
 
-/// The tokens behind key references.
+/// The key table, from which admission gets the tokens behind key references, and room for one token.
 struct Tokens {
     table: KeyTableView,
     token: RefCell<Vec<u8>>,
@@ -113,43 +113,43 @@ impl Keys for Tokens {
 /// Why the loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The daemon ordered it.
+    /// The daemon ordered the end.
     Stopped,
     /// A result failed its check, and was withheld.
     SelfCheck,
 }
 
-/// What a card shares with its clients and its daemon.
+/// The memories that a card shares with its clients and its daemon.
 pub struct Memories {
-    /// Its page.
+    /// The card's status page.
     pub status: StatusPage,
-    /// Where clients ring.
+    /// The doorbell that clients ring.
     pub doorbell: Doorbell,
-    /// The tokens behind key references.
+    /// The key table, with the tokens behind key references.
     pub keys: KeyTableView,
-    /// What tenants have in flight on all cards.
+    /// Counts of the requests that each tenant has in flight on all cards.
     pub accounts: CardAccounts,
-    /// What it measures of its work.
+    /// The card's measurements of its work.
     pub samples: Samples,
 }
 
 /// A card that serves.
 pub struct Server {
-    /// What it was started as.
+    /// The start order that the card got.
     pub start: CardStart,
-    /// Where it stands in its life.
+    /// The state of the card in its life.
     pub life: Life,
-    /// Its page.
+    /// The card's status page.
     pub status: StatusPage,
-    /// Master keys and verbs.
+    /// The processor: master keys and verbs.
     pub processor: Processor,
-    /// Its queues.
+    /// The card's queues, with their grants.
     pub queues: Vec<Attached>,
-    /// What their roles permit.
+    /// The roles that grants name.
     pub roles: Roles,
-    /// Turns among tenants.
+    /// The turns of tenants.
     turns: Turns,
-    /// Their limits.
+    /// The limits of tenants.
     limits: Limiter,
     doorbell: Doorbell,
     tokens: Tokens,
@@ -159,16 +159,16 @@ pub struct Server {
     accounting: Accounting,
     holding: Holding,
     generating: Generating,
-    /// What is told of verifications of PINs, and what waits for it.
+    /// Failures of PINs that the daemon is told, and requests that wait for them.
     counting: Counting,
-    /// What was refused for want of a right, for the daemon.
+    /// Refusals for want of a right that the daemon is told.
     denials: Denials,
     /// Queues to be ended after the batch, and the rule that their clients broke.
     offences: Vec<(u64, String)>,
 }
 
 impl Server {
-    /// A card that has entered its sandbox. Its answers are held as `waits` says; without one they are not.
+    /// A card that has entered its sandbox. Its answers are held by the rules `waits`; without rules they are not held.
     pub fn new(
         start: CardStart,
         life: Life,
@@ -258,7 +258,7 @@ impl Server {
                     continue;
                 }
             }
-            // What was found waits for nobody.
+            // A request whose key was found waits for no others.
             let ready = if has_found { [false; 2] } else { self.wait_for_more(there) };
             self.collect(ready);
             self.set_aside();
@@ -266,7 +266,7 @@ impl Server {
             let begin = tsc();
             let mut sound = true;
             if answered != 0 {
-                // Those that wait longer, and those that now run.
+                // Requests that wait longer, and those that now run.
                 self.status.set_queue_length((there.all().max(answered) + self.holding.len()) as u64);
                 // Requests that have a lane of their own have had their turn.
                 let waits_its_turn = !self.holding.has_own_lanes();
@@ -287,7 +287,7 @@ impl Server {
                 control.offence(queue, rule);
             }
             if !sound {
-                // The roster stays: with whose requests this happened.
+                // The roster stays: it shows whose requests were in the pass.
                 return End::SelfCheck;
             }
             self.accounting.samples.dismiss();
@@ -327,7 +327,7 @@ impl Server {
         self.forget_parked(queue);
         if self.turns.leave(ended.tenant) {
             self.limits.forget(ended.tenant);
-            // Its index may be another's soon.
+            // This index may soon be another tenant's.
             self.pacing.answered.forget(ended.tenant);
         }
         self.collecting.active.clear();
@@ -335,7 +335,7 @@ impl Server {
         true
     }
 
-    /// Joins a queue whose grant takes this many bytes in the message to a later daemon.
+    /// Adds a queue whose grant takes this many bytes in the message to a later daemon.
     pub fn begin_queue(&mut self, queue: CardQueue, grant: Grant, grant_bytes: usize) {
         let tenant = self.turns.join(grant.tenant, grant.limits.weight, grant.share_percent);
         self.limits.set(tenant, grant.account, grant.limits);
@@ -363,7 +363,7 @@ impl Server {
         self.tell_registers();
     }
 
-    /// A role that grants may name.
+    /// Notes a role that grants may name.
     pub fn define_role(&mut self, role: Role) {
         let is_used = self.queues.iter().any(|attached| attached.grant.role == role.number);
         self.roles.define(role, is_used);
@@ -386,15 +386,14 @@ impl Server {
 
     /// Waits as the poll mode says; `extra` is not 0 where a control channel may be ready.
     ///
-    /// Where the client shares this processor the card sleeps, and is woken by the next request.
-    /// To yield instead, so that the client brings several requests before the card runs again, was
-    /// tried and dropped: a client that polls for its answers uses up its time slice first (470
-    /// instead of 117,000 requests a second).
+    /// If the client shares this processor, the card sleeps, and is woken by the next request. Yielding instead, so
+    /// that the client brings several requests before the card runs again, is worse: a client that polls for its
+    /// answers uses up its time slice first (470 instead of 117,000 requests a second).
     ///
-    /// After a long pass clients have slept, and one that has eight requests in flight brings them back within some
-    /// microseconds: a card that slept too would have to be rung and woken before each of its passes. It stays awake
-    /// for as long as that pays, and between two looks whoever else wants this processor has it: another client that
-    /// wakes up here, or another card.
+    /// After a long pass clients have slept, and a client with eight requests in flight brings them back within some
+    /// microseconds: a card that slept too would have to be rung and woken before each of its passes. So the card stays
+    /// awake for as long as that pays. Between two looks it yields this processor to another client that wakes up here,
+    /// or to another card.
     fn idle(&mut self, control: &Control, room: usize) -> Woken {
         if self.is_holding(room) {
             return self.idle_holding(control, room);
@@ -412,19 +411,20 @@ impl Server {
         };
         let extra = &extra[..count];
         let woken = self.doorbell.wait(&self.status, self.start.poll, spin, extra, Some(timeout), pending);
-        // Nothing of an error can be mended here; the channels tell what is wrong with them.
+        // An error cannot be mended here: reading the channels tells what is wrong with them.
         woken.unwrap_or(Woken { work: true, rung: false, extra: 1 })
     }
 
-    /// Whether any queue has something that was not held back, or the time of what was has come.
+    /// Whether a queue has a request that was not held back, held-back requests may be taken by now, or a held answer's
+    /// record is durable.
     fn has_news(&self) -> bool {
         self.queues.iter().any(Attached::has_news)
             || (self.collecting.holds_back && tsc() >= self.limits.wake_at())
             || self.holding.is_recorded()
     }
 
-    /// How long until the card must look for itself: at what was held back, or at the latest. One that
-    /// looks at ticks looks at that then, too.
+    /// How long the card may wait before it must look at requests that were held back, at most `sleep_max`. A card that
+    /// looks at ticks looks at such requests then, too.
     fn until_wake(&self, sleep_max: Duration) -> Duration {
         let at_ticks_only = matches!(self.start.poll, PollMode::Every { .. });
         match self.limits.wake_at() {
@@ -483,16 +483,16 @@ impl Server {
         there
     }
 
-    /// Takes one request into the batch, or answers it with a refusal: also one that is longer than this many bytes.
-    /// Returns its length.
+    /// Takes one request into the batch, or refuses it, also if it is longer than `bytes_max`. Returns the length of
+    /// its payload in bytes.
     fn take(&mut self, index: usize, slot: u32, bytes_max: usize) -> usize {
         let attached = &mut self.queues[index];
         attached.took(slot);
-        // Who collects never goes beyond the bound.
+        // The caller never goes beyond the bound of a batch.
         let Ok(payload) = self.collecting.batch.lend() else { return 0 };
         let is_refused = attached.grant.confinement == Confinement::Refused;
         if !is_refused && attached.joins(self.collecting.pass) {
-            // Before anything of the request is examined, since that could end this process.
+            // Before the request is examined, since the examination could end this process.
             self.accounting.samples.enroll(attached.grant.queue);
         }
         let header = match attached.queue.take_up_to(slot, payload, bytes_max) {
@@ -525,7 +525,7 @@ impl Server {
             }
             checked.map_err(|refused| refused.outcome)
         };
-        // A client that writes this over another request once it was looked at has it sent elsewhere.
+        // A client may have written this over another request after that was looked into: it is to ask another card.
         let admitted = admitted.and_then(|admitted| match admitted.verb {
             Verb::PkaKeyGenerate if !self.generating.takes(attached.tenant) => Err(Outcome::NotReady),
             _ => Ok(admitted),
@@ -550,7 +550,7 @@ impl Server {
             self.collecting.batch.keep(admitted.verb, of, points, admitted.payload_bytes);
         }
         let admitted = admitted.map(|admitted| (admitted.slot, admitted.key)).inspect_err(|_| {
-            // Lending it anew wipes it.
+            // Lending the payload's place anew wipes it.
             let _ = self.collecting.batch.lend();
         });
         match admitted {
@@ -577,7 +577,7 @@ impl Server {
         }
     }
 
-    /// Answers the batch, and holds what is to wait; `false` where a result was withheld because it failed its own
+    /// Answers the batch, and holds answers that must wait; `false` if a result was withheld because it failed its own
     /// check.
     fn reply(&mut self, begin: u64, end: u64) -> bool {
         let fill = self.collecting.taken.len() as u32;
@@ -638,8 +638,8 @@ fn header_of(outcome: Outcome, codes: Codes, batch_fill: u32, start_tsc: u64, en
     }
 }
 
-/// Puts a reply; one that holds a secret does not stay in the queue. An answer for which the request left no
-/// room was asked for in the wrong form.
+/// Puts a reply into the queue, where a reply that holds a secret does not stay. A request that left no room for its
+/// answer is answered as malformed.
 fn answer(attached: &mut Attached, slot: u32, header: &ReplyHeader, payload: &[u8], is_secret: bool) {
     let put = match is_secret {
         true => attached.queue.put_secret_reply(slot, header, payload),

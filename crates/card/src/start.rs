@@ -19,34 +19,34 @@ pub enum StartError {
     Version(u16),
     /// More domains than [`DOMAINS_MAX`], or none.
     Domains(u16),
-    /// So many descriptors came with the start message.
+    /// The start message came with another number of descriptors.
     Descriptors {
-        /// How many belong to it.
+        /// Number of descriptors that belong to the message.
         expected: usize,
-        /// How many came.
+        /// Number of descriptors that came.
         given: usize,
     },
     /// A shared memory could not be joined.
     Memory {
-        /// Which.
+        /// Name of the memory.
         what: &'static str,
-        /// Why.
+        /// Why it could not be joined.
         cause: JoinError,
     },
     /// A socket is not what it should be.
     Socket {
-        /// Which.
+        /// Name of the socket.
         what: &'static str,
-        /// Why.
+        /// The error of the system call that failed.
         cause: std::io::Error,
     },
     /// The card may not be bound to these processors.
     Processors(rustix::io::Errno),
     /// The keeper of a system service cannot be reached.
     Keeper {
-        /// Where it should listen.
+        /// Path at which the keeper should listen.
         path: PathBuf,
-        /// Why.
+        /// Why the keeper was not reached.
         cause: ChannelError,
     },
 }
@@ -75,32 +75,32 @@ impl std::fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// What a card works with.
+/// The memories and sockets that a card works with.
 pub struct Parts {
     /// The start message.
     pub start: CardStart,
-    /// Where clients ring.
+    /// The doorbell that clients ring.
     pub doorbell: Doorbell,
-    /// Where a later daemon connects; does not block.
+    /// The listener for a later daemon, which does not block.
     pub listener: Listener,
-    /// The card's own page.
+    /// The card's own status page.
     pub status: StatusPage,
     /// The status page and the samples, for a later daemon: read-only.
     pub views: [OwnedFd; 2],
-    /// The tokens behind key references.
+    /// The key table, with the tokens behind key references.
     pub keys: KeyTableView,
-    /// What tenants have in flight on all cards.
+    /// Counts of the requests that each tenant has in flight on all cards.
     pub accounts: CardAccounts,
-    /// What the card measures of its work.
+    /// The card's measurements of its work.
     pub samples: Samples,
-    /// The keeper; a coprocessor's only.
+    /// The channel to the keeper, for coprocessors only.
     pub keeper: Option<Channel>,
 }
 
-/// Takes in the start message.
+/// Receives and checks the start message.
 ///
 /// # Errors
-/// [`StartError`].
+/// [`StartError`] says what is wrong with the message.
 pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
     receive_in(channel, None)
 }
@@ -109,7 +109,7 @@ pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
 /// path.
 ///
 /// # Errors
-/// [`StartError`].
+/// [`StartError`] says what is wrong with the message, or with the keeper.
 pub fn receive_in(channel: &Channel, keeper_at: Option<&Path>) -> Result<Parts, StartError> {
     let (order, descriptors) = channel.recv::<CardOrder>().map_err(|error| match error {
         ChannelError::Message(MessageError::Version(version)) => StartError::Version(version),
@@ -137,7 +137,8 @@ pub fn receive_in(channel: &Channel, keeper_at: Option<&Path>) -> Result<Parts, 
     let socket = |what| move |cause| StartError::Socket { what, cause };
     let memory = |what| move |cause| StartError::Memory { what, cause };
     let (views, keeper) = match keeper_at {
-        // Memories are their maker's, which is another user: nobody else opens them anew.
+        // The memories belong to the daemon's user, and no other user can open them anew: read-only views come with
+        // them.
         Some(path) => {
             let views = next().zip(next()).ok_or(StartError::Descriptors { expected, given })?;
             let keeper = coprocessor.then(|| meet_keeper(path, &start)).transpose()?;
@@ -164,7 +165,7 @@ pub fn receive_in(channel: &Channel, keeper_at: Option<&Path>) -> Result<Parts, 
     })
 }
 
-/// Introduces this card to a keeper, which knows by the user id that it is a card.
+/// Connects to a keeper and names this card; the keeper knows by the user id that it is a card.
 fn meet_keeper(path: &Path, start: &CardStart) -> Result<Channel, StartError> {
     let failed = |cause| StartError::Keeper { path: path.to_owned(), cause };
     let refused = |cause| failed(ChannelError::System { operation: "connect", cause });

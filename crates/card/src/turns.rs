@@ -27,13 +27,13 @@ const WHOLE: u32 = 10_000;
 /// The least part of the card for tenants without a share, in hundredths of a percent, even if shares add up to all of
 /// it.
 const REST_MIN: u32 = 50;
-/// Clocks count nanoseconds in parts of this many bits, so that division by a weight loses nothing.
+/// Binary digits of a clock's fraction of a nanosecond, so that division by a weight loses nothing.
 const FRACTION_BITS: u32 = 32;
 
-/// A tenant without waiting requests for up to this many batches loses no turn.
+/// Number of batches for which a tenant without waiting requests loses no turn.
 const ABSENT: usize = 4;
 
-/// A clock reading with the index of its tenant, the earliest first.
+/// Clock readings with the indices of their tenants, the earliest first.
 type Line = BinaryHeap<Reverse<(u128, usize)>>;
 
 #[derive(Clone, Copy, Debug)]
@@ -50,24 +50,25 @@ struct Member {
 pub struct Turns {
     members: Vec<Option<Member>>,
     tenants: usize,
-    /// Of all tenants without a share, together.
+    /// The clock of all tenants without a share, together.
     others_clock: u128,
     /// Sum of the shares, in percent.
     percent: u32,
-    /// Where the one furthest behind stood at the last batches: of those with a share and all others
-    /// together, and of the others among themselves.
+    /// The clocks furthest behind at the last batches: among tenants with a share and all others together, and
+    /// (`others_floors`) among the others.
     own_floors: Floors,
     others_floors: Floors,
-    /// Those with work, of the batch that is being put together.
+    /// Tenants with a share that have work for the batch that is being put together; `others` are those without a
+    /// share.
     own: Line,
     others: Line,
 }
 
-/// Where the one furthest behind stood at the last batches.
+/// The clocks furthest behind at the last batches.
 #[derive(Debug, Default)]
 struct Floors {
     clocks: [u128; ABSENT],
-    /// Place of the oldest.
+    /// Index of the oldest clock.
     at: usize,
 }
 
@@ -83,8 +84,8 @@ impl Floors {
 }
 
 impl Turns {
-    /// A queue of this tenant comes; returns the index that stands for the tenant. Weight and share
-    /// (in percent, 0 for none) hold for all of its queues.
+    /// Adds a queue of this tenant, and returns the index that stands for the tenant. Weight and share (in percent, 0
+    /// for none) hold for all of its queues.
     pub fn join(&mut self, tenant: u32, weight: u32, percent: u8) -> usize {
         let known =
             self.members.iter().position(|member| member.is_some_and(|member| member.tenant == tenant));
@@ -100,20 +101,20 @@ impl Turns {
         index
     }
 
-    /// Sets weight and share of the tenant at this index. A weight of 0 is 1, a share beyond the
-    /// whole card is the whole.
+    /// Sets weight and share of the tenant at this index. A weight of 0 counts as 1, a share beyond the whole card as
+    /// the whole.
     pub fn set(&mut self, index: usize, weight: u32, percent: u8) {
         let Some(Some(member)) = self.members.get_mut(index) else { return };
         let percent = u32::from(percent.min(100));
         if (member.percent == 0) != (percent == 0) {
-            // A clock among the others is no clock beside them.
+            // A clock among the others does not compare with the clocks of tenants with a share.
             member.clock = 0;
         }
         self.percent = self.percent - member.percent + percent;
         (member.weight, member.percent) = (weight.max(1), percent);
     }
 
-    /// A queue of the tenant at this index goes; whether it was its last.
+    /// Removes a queue of the tenant at this index, and returns whether it was its last.
     pub fn leave(&mut self, index: usize) -> bool {
         let Some(Some(member)) = self.members.get_mut(index) else { return false };
         member.queues -= 1;
@@ -126,7 +127,7 @@ impl Turns {
         true
     }
 
-    /// Tenants that have a queue.
+    /// Number of tenants that have a queue.
     pub fn tenants(&self) -> usize {
         self.tenants
     }
@@ -161,7 +162,7 @@ impl Turns {
         }
     }
 
-    /// Which of the tenants at these indices would take next, were they lined up.
+    /// The tenant among those at these indices whose turn would be next if they were lined up.
     pub fn first(&self, tenants: impl Iterator<Item = usize>) -> Option<usize> {
         let (mut own, mut others) = (None, None);
         for index in tenants {
@@ -180,8 +181,8 @@ impl Turns {
         }
     }
 
-    /// How far the clock of a tenant without a share is behind those of others without one, in nanoseconds
-    /// of its time; 0 if it is not behind, or if there are no others.
+    /// How far the clock of a tenant without a share is behind those of others without one, in nanoseconds of cost; 0
+    /// if it is not behind, or if there are no others.
     pub fn behind(&self, index: usize, others: impl Iterator<Item = usize>) -> u64 {
         let of =
             |index: usize| self.members.get(index).copied().flatten().filter(|member| member.percent == 0);
@@ -203,24 +204,26 @@ impl Turns {
         }
     }
 
-    /// The tenant that [`Turns::next`] names has taken a request of this estimated cost, in nanoseconds.
+    /// Charges the tenant that [`Turns::next`] names with a request of this estimated cost in nanoseconds, and lines it
+    /// up again.
     pub fn taken(&mut self, cost: u64) {
         let Some(index) = self.step_back() else { return };
         self.charge(index, cost);
         self.line_up(index);
     }
 
-    /// The tenant that [`Turns::next`] names takes nothing more of this batch.
+    /// Takes the tenant that [`Turns::next`] names out of the line: it takes no more requests of this batch.
     pub fn pass_over(&mut self) {
         self.step_back();
     }
 
-    /// The tenant at this index has taken a request of this estimated cost out of turn, in nanoseconds.
+    /// Charges the tenant at this index with a request of this estimated cost in nanoseconds that was taken out of
+    /// turn.
     pub fn charge(&mut self, index: usize, cost: u64) {
         self.charge_instead(index, 0, cost);
     }
 
-    /// Corrects a charge from the first cost to the second, both in nanoseconds.
+    /// Corrects a charge from `estimated` to `cost`, both in nanoseconds.
     pub fn charge_instead(&mut self, index: usize, estimated: u64, cost: u64) {
         let Some(Some(member)) = self.members.get_mut(index) else { return };
         let move_on = |clock: &mut u128, part: u32| {

@@ -1,9 +1,9 @@
-//! What a request asks for, told from itself before it runs: about how long it takes in the worst case.
+//! The worst-case time of a request, estimated from its content before it runs.
 //!
-//! Estimates that are learned ([`crate::cost`]) are of a verb and a length, and a client chooses what else a request
-//! is: first a verification under an exponent of two bits, which is learned, then 64 under exponents as long as the
-//! modulus. So a batch ends as soon as what it asks for may take [`WORK_NS_MAX`], whatever was learned. Nobody is
-//! charged by it.
+//! Learned estimates ([`crate::cost`]) are for a verb and a length, and a client chooses everything else of a request:
+//! first a verification under an exponent of two bits, which is learned, then 64 under exponents as long as the
+//! modulus. So a batch ends as soon as its requests may take [`WORK_NS_MAX`], whatever was learned. Nobody is charged
+//! by these times.
 //!
 //! | part of a request | grows with |
 //! |---|---|
@@ -13,10 +13,10 @@
 //! | a text | its length; of format-preserving encryption its square |
 //!
 //! Times are those of the library on one processor of 2.5 GHz without kernels of 512 bits. A pass of a kernel with
-//! lanes takes less. Those of texts in DES, whose blocks follow one another, depend on the level. With AVX-512 texts
-//! side by side take about as long as the longest alone, and nothing is counted for it. With AVX2 they do so two by
-//! two. Without either up to 64 take as long as one, up to 800 ns a byte: ending a batch earlier would make nobody wait
-//! less for one that has begun, and the others longer. docs/queues.md says how long passes take.
+//! lanes takes less. Times of texts in DES, whose blocks follow one another, depend on the level. With AVX-512, texts
+//! side by side take about as long as the longest alone, and count as other texts do. With AVX2, that holds for two at
+//! a time. Without either, up to 64 take as long as one, up to 800 ns a byte: ending a batch earlier would make nobody
+//! wait less for one that has begun, and the others longer. docs/queues.md says how long passes take.
 
 use engine::Level;
 use token::pka::{Claim, claims, stated_token};
@@ -24,25 +24,26 @@ use wire::Verb;
 use wire::frame::{Argument, Arguments};
 use wire::verb::Kind;
 
-/// A batch takes no further request once it asks for so much, in nanoseconds.
+/// A batch takes no further request once its requests may take this long, in nanoseconds.
 pub const WORK_NS_MAX: u64 = 16_000_000;
 
-/// One multiplication modulo a number of 4,096 bits.
+/// Time of one multiplication modulo a number of 4,096 bits, in nanoseconds.
 const MULTIPLICATION_NS: u64 = 4_500;
-/// The modulus that takes that, in bits.
+/// Length of that modulus in bits.
 const BITS: u64 = 4096;
-/// In a pass of several operations under private keys, one of this many counts: kernels with lanes take them side by
+/// Of the operations under private keys in a pass, one in this many counts: kernels with lanes take several side by
 /// side.
 const PRIVATE_SHARE: u64 = 3;
-/// One operation with a key of a curve of 384 bits by general arithmetic, and of 521 bits by that of its own.
+/// Time of one operation with a key of a curve of 384 bits by general arithmetic, in nanoseconds; [`NIST_CURVE_NS`] is
+/// for a curve of 521 bits with arithmetic of its own.
 const GENERAL_CURVE_NS: u64 = 2_000_000;
 const NIST_CURVE_NS: u64 = 800_000;
 
-/// A byte of a text in triple DES with AVX2, of which two go side by side.
+/// Time of one byte of a text in triple DES with AVX2, which takes two texts side by side, in nanoseconds.
 const CHAINED_AVX2_NS: u64 = 24;
 
-/// What a request of this verb asks for, in nanoseconds, with kernels of this level: its own payload, and the tokens
-/// behind its key references. `is_prepared` says of the private key of a token whether it is at hand.
+/// The worst-case time of a request of this verb, in nanoseconds, with kernels of this level: for its own payload, and
+/// for the tokens behind its key references. `is_prepared` says whether the private key of a token is at hand.
 pub fn work_ns(
     level: Level,
     verb: Verb,
@@ -116,7 +117,8 @@ fn keys_ns(verb: Verb, own: &[u8], tokens: &[u8], is_prepared: impl Fn(&[u8]) ->
     keys.map(of).sum()
 }
 
-/// What the key of the token that starts this field takes; nothing for what is none.
+/// Time of an operation with the key of the token that starts this field, in nanoseconds; 0 if the field has no such
+/// key.
 fn key_ns(field: &[u8], is_prepared: impl Fn(&[u8]) -> bool) -> u64 {
     let (mut private, mut is_crt, mut ns) = (false, false, 0);
     for claim in claims(field) {
@@ -148,7 +150,7 @@ fn bits_of(number: &[u8]) -> u64 {
     (number.len() - zeros).saturating_sub(1) as u64 * 8 + u64::from(first)
 }
 
-/// An operation with a key of a curve of this type and length of the prime.
+/// Time of an operation with a key of a curve of this type and this length of the prime in bits, in nanoseconds.
 fn curve_ns(kind: Option<u8>, bits: u64) -> u64 {
     let bits = bits.min(BITS);
     match kind {

@@ -15,20 +15,21 @@ use wire::{Codes, Verb};
 pub struct Incoming<'a> {
     /// The verb.
     pub verb: Verb,
-    /// Domain whose master keys it uses.
+    /// The domain whose master keys the request uses.
     pub domain: u16,
-    /// The points that its role permits: that of its verb was checked already, those of keywords the verb checks.
+    /// The points that the tenant's role permits. The point of the verb was checked already; the points of keywords are
+    /// checked by the verb.
     pub points: &'a PointSet,
     /// The request payload as in [`wire::frame`], out of reach of the client.
     pub payload: &'a [u8],
 }
 
-/// What became of one request.
+/// The answer to one request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether the verb ran.
+    /// Whether the verb ran, and if not, why.
     pub outcome: Outcome,
-    /// Its codes; of zero where it did not run.
+    /// Return and reason code of the verb; zero if it did not run.
     pub codes: Codes,
     /// The reply payload as in [`wire::frame`]; empty where the verb did not run.
     ///
@@ -36,10 +37,10 @@ pub struct Answer {
     /// output says what is needed (8/72) or is as it came. A key identifier that the verb did not
     /// change is empty too.
     pub payload: Vec<u8>,
-    /// Whether a result under numbers that a card generated failed its check, so that they must not be used any more.
-    /// The codes are 16/336 then, which a verb may also answer with for less.
+    /// Whether a result under numbers that a card generated failed its check: these numbers must not be used any more.
+    /// The codes are 16/336 then, which a verb may also answer for lesser faults.
     pub is_unsound: bool,
-    /// What is to be done about a verification of a PIN before this answer may be seen, if it may.
+    /// How the verification of a PIN is counted, which comes before this answer may be seen; `None` if nothing is.
     pub count: Option<Count>,
 }
 
@@ -57,7 +58,7 @@ impl std::fmt::Debug for Answer {
     }
 }
 
-/// The batch has [`BATCH_MAX`] requests.
+/// The batch already holds [`BATCH_MAX`] requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchFull;
 
@@ -82,7 +83,7 @@ pub(crate) struct Request {
     pub(crate) verb: Verb,
     pub(crate) domain: u16,
     pub(crate) points: PointSet,
-    /// Whose it is.
+    /// The tenant that sent the request.
     pub(crate) tenant: u32,
     /// The payload, then the tokens behind its key references.
     pub(crate) payload: Vec<u8>,
@@ -95,7 +96,7 @@ impl Request {
         self.payload.get(..self.payload_bytes).unwrap_or(&self.payload)
     }
 
-    /// The tokens behind its key references.
+    /// The tokens behind the request's key references.
     pub(crate) fn records(&self) -> &[u8] {
         self.payload.get(self.payload_bytes..).unwrap_or_default()
     }
@@ -107,10 +108,10 @@ impl Batch {
         Self::default()
     }
 
-    /// Empties it, wiping what the requests held; memory of ordinary size is kept for the next ones.
+    /// Empties the batch and wipes what its requests held. Buffers of ordinary size are kept for the next requests.
     pub fn clear(&mut self) {
         let mut kept = 0;
-        // What was lent and not kept may hold something, too.
+        // A buffer that was lent and not kept may hold data, too.
         for request in self.requests.iter_mut().take(self.len + 1) {
             give_back(&mut request.payload, &mut kept);
         }
@@ -120,8 +121,8 @@ impl Batch {
         self.len = 0;
     }
 
-    /// The buffer of the next request, empty. What is put there is no request of the batch before
-    /// [`Batch::keep`]; until then each call lends the same one, wiped.
+    /// The buffer of the next request, empty. Its content is no request of the batch before [`Batch::keep`]; until then
+    /// each call lends the same buffer, wiped.
     ///
     /// # Errors
     /// [`BatchFull`].
@@ -152,7 +153,7 @@ impl Batch {
         Ok(payload)
     }
 
-    /// Takes what the buffer that was lent holds for a request of this tenant in this domain, in a role with these
+    /// Takes the content of the buffer that was lent as a request of this tenant in this domain, in a role with these
     /// points: `payload_bytes` of payload, then the tokens that stand for its key references (see
     /// [`wire::frame::place_token`]).
     ///
@@ -166,7 +167,7 @@ impl Batch {
         self.len += 1;
     }
 
-    /// Says whose the last request is that was pushed: failures of verifications are counted by tenant.
+    /// Sets the tenant of the last request that was pushed: failures of verifications are counted by tenant.
     pub fn set_tenant(&mut self, tenant: u32) {
         if let Some(request) = self.requests[..self.len].last_mut() {
             request.tenant = tenant;
@@ -192,12 +193,12 @@ impl Batch {
         Ok(())
     }
 
-    /// How many requests it holds.
+    /// How many requests the batch holds.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it holds none.
+    /// Whether the batch holds no request.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -214,7 +215,7 @@ impl Drop for Batch {
     }
 }
 
-/// Wipes a buffer, and frees it unless it is short and few bytes were kept by then.
+/// Wipes a buffer. Frees it, unless it is short and few bytes were kept before it.
 fn give_back(buffer: &mut Vec<u8>, kept: &mut usize) {
     wipe(buffer);
     buffer.clear();
@@ -226,7 +227,7 @@ fn give_back(buffer: &mut Vec<u8>, kept: &mut usize) {
 
 /// A buffer that grew beyond this is given back between batches.
 const BUFFER_BYTES_MAX: usize = 256 * 1024;
-/// Bytes of all buffers that a batch of the size of the last one keeps.
+/// Upper bound in bytes of all buffers together that a batch keeps when it is cleared.
 const KEPT_BYTES_MAX: usize = 8 << 20;
 
 #[cfg(test)]
@@ -277,7 +278,7 @@ mod tests {
         let mut batch = Batch::new();
         batch.lend().unwrap().extend_from_slice(&[7; 40]);
         assert!(batch.is_empty());
-        // Refused: the next request has the same buffer, in which nothing of it is left.
+        // The request was refused: the next one has the same buffer, in which nothing of the refused one is left.
         let lent = batch.lend().unwrap();
         assert!(lent.is_empty() && lent.capacity() >= 40);
         lent.extend_from_slice(&[9; 3]);

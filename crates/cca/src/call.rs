@@ -25,30 +25,30 @@ pub(crate) struct Call<'p, 'a> {
     pub(crate) random: &'p RefCell<RandomBlock>,
     pub(crate) arguments: &'p Arguments<'a>,
     pub(crate) domain: u16,
-    /// Whose request it is.
+    /// The tenant that sent the request.
     pub(crate) tenant: u32,
     pub(crate) points: &'p PointSet,
     pub(crate) patterns: &'p DomainPatterns,
     pub(crate) tokens: TokenForms,
     /// The decimalisation tables that are stored.
     pub(crate) tables: &'p [Decimalisation],
-    /// What is counted of wrong PINs.
+    /// The counts of wrong PINs.
     pub(crate) counting: &'p RefCell<Counting>,
-    /// What is to be done about this request's verification.
+    /// How this request's verification is counted; set by the verification.
     pub(crate) count: &'p Cell<Option<Count>>,
-    /// The tokens that came from key records, by their labels.
+    /// The tokens of the request that were named by their labels in key records.
     pub(crate) records: &'a [u8],
 }
 
 /// The result of a verb: codes of success (0 or 4), or the reason of the refusal.
 pub(crate) type Verdict = Result<Codes, Refusal>;
 
-/// A verb that runs: ends with its verdict.
+/// A verb that runs; its output is its verdict.
 pub(crate) type Computation<'f> = Pin<Box<dyn Future<Output = Verdict> + 'f>>;
 
 impl<'p, 'a> Call<'p, 'a> {
-    /// The typed request. Refuses with 8/90 where the role does not permit what its keywords, or those that are left
-    /// out, mean to the verb.
+    /// The typed request. Refuses with 8/90 if the role does not permit what the keywords, or the defaults of omitted
+    /// keywords, mean to the verb.
     #[inline]
     pub(crate) fn read<R: TypedRequest<'a>>(&self) -> Result<R, Refusal> {
         let words = R::keywords(self.arguments)?;
@@ -69,7 +69,7 @@ impl<'p, 'a> Call<'p, 'a> {
         self.ask(Derive::ChainingKeys { domain: self.domain, chained })
     }
 
-    /// Who verifies, and where what comes of it is noted.
+    /// The verifier of this request: its tenant and domain, and the place in which its count is noted.
     pub(crate) fn verifier(&self) -> Verifier<'p> {
         Verifier {
             counting: self.counting,
@@ -85,7 +85,7 @@ impl<'p, 'a> Call<'p, 'a> {
         self.records.as_ptr_range().contains(&field.as_ptr())
     }
 
-    /// Refuses with 8/90 what the role of the request does not permit.
+    /// Refuses with 8/90 if the role of the request does not permit the point.
     pub(crate) fn permit(&self, point: Point) -> Result<(), Codes> {
         if self.points.permits(point) { Ok(()) } else { Err(code::ACCESS_DENIED) }
     }
@@ -129,7 +129,7 @@ impl<'r, 'a> Reply<'r, 'a> {
         Text::within(std::mem::take(self.out), head, text, room)
     }
 
-    /// As [`Reply::write`], where the last output is this text: `make` has its bytes, and the place where the answer
+    /// As [`Reply::write`], with this text as the last output: `make` has its bytes, and the place where the answer
     /// with them is written. A text that does not lie where the answer has it is copied.
     #[inline]
     pub(crate) fn write_text(
@@ -146,7 +146,7 @@ impl<'r, 'a> Reply<'r, 'a> {
         Ok(())
     }
 
-    /// Completes the payload and says what became of the request.
+    /// Completes the payload; returns the outcome and the codes of the request.
     pub(crate) fn finish(&mut self, verdict: Verdict) -> (Outcome, Codes) {
         let (codes, needed) = match verdict {
             Ok(codes) if self.is_written => return (Outcome::Answered, codes),
@@ -174,17 +174,17 @@ impl<'r, 'a> Reply<'r, 'a> {
     }
 }
 
-/// Where an answer is written that ends with a text.
+/// Where an answer that ends with a text is written.
 pub(crate) struct Place<'s> {
     arguments: &'s Arguments<'s>,
-    /// What is in front of the text.
+    /// The bytes in front of the text.
     head: &'s mut [u8],
-    /// Where the answer goes as a whole otherwise.
+    /// The buffer for the whole answer, if the text does not lie in the answer's place.
     out: &'s mut Vec<u8>,
 }
 
 impl Place<'_> {
-    /// Writes the outputs around their text; whether that stayed where it is. See [`Reply::write`].
+    /// Writes the outputs around their text; returns whether the text stayed in its place. See [`Reply::write`].
     #[inline]
     pub(crate) fn write(self, answer: impl TypedAnswer) -> Result<bool, Refusal> {
         let is_in_place = answer.write_head(self.arguments, self.head)?;

@@ -15,9 +15,9 @@
 //! the length of the text so far, masked by three HMACs with the numbers 2 to 4, a tag of 32 bytes, and zeros. Instead
 //! of its key, which may be longer, SHA-256 of it is bound.
 //!
-//! So are those of a CMAC, whose value is 16 bytes, and of a translation of texts: the chaining values of both its
-//! ciphers, 16 bytes each, with SHA-256 of both keys bound. That of a translation by CUSP would lay open the text of a
-//! short block.
+//! The vectors of a CMAC, whose value is 16 bytes, are sealed alike. So are those of a translation of texts: the
+//! chaining values of both its ciphers, 16 bytes each, with SHA-256 of both keys bound. The vector of a translation by
+//! CUSP would lay open the text of a short block.
 //!
 //! A vector of another verb, method, key or domain, or a changed one, opens with a probability of 2^-80 under each of
 //! up to three keys; all failures have one code. Equal vectors reveal that two texts have the same value, and nothing
@@ -38,18 +38,18 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Length of the chaining vector of a MAC.
 pub(crate) const CHAINING_BYTES: usize = VALUE_BYTES + TAG_BYTES;
-/// Length of what is sealed of a MAC.
+/// Length of the value that is sealed of a MAC.
 const VALUE_BYTES: usize = 8;
 const TAG_BYTES: usize = 10;
 /// Longest key that makes MACs of DES.
 const KEY_BYTES_MAX: usize = 24;
 /// Length of the chaining vector of an HMAC.
 pub(crate) const HMAC_CHAINING_BYTES: usize = 128;
-/// Length of what is sealed of an HMAC: a chaining value, and the length of a text.
+/// Length of the value that is sealed of an HMAC: a chaining value, and the length of a text.
 const HMAC_VALUE_BYTES: usize = WORDS_BYTES + LENGTH_BYTES;
 const WORDS_BYTES: usize = 64;
 const LENGTH_BYTES: usize = 8;
-/// Length of HMAC-SHA-256: of a tag at the most, and of what one masks.
+/// Length of an HMAC-SHA-256: the longest tag, and the piece of a value that one HMAC masks.
 const DERIVED_BYTES: usize = 32;
 const LABEL: &[u8] = b"cryptand chaining vector of a MAC";
 const LABEL_HMAC: &[u8] = b"cryptand chaining vector of an HMAC";
@@ -58,7 +58,7 @@ const LABEL_TRANSLATION: &[u8] = b"cryptand chaining vector of a translation";
 /// Bits of K.
 const KEY_BITS: u32 = 256;
 
-/// What a chaining vector is of.
+/// The kind of computation that a chaining vector continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chained {
     /// A MAC under a DES key.
@@ -67,13 +67,13 @@ pub(crate) enum Chained {
     Hmac,
     /// A CMAC.
     Cmac,
-    /// A text on its way from under a key of this register.
+    /// A translation of a text that was under a key of this register.
     Translation(Register),
 }
 
-/// What the chaining vectors of one domain are sealed under: one key for each of its master keys.
+/// The keys that seal the chaining vectors of one domain: one key for each of its master keys.
 pub(crate) struct ChainingKeys {
-    /// The first one seals.
+    /// All keys open; the first one seals.
     keys: Vec<HmacKey>,
 }
 
@@ -122,7 +122,7 @@ fn hmac(engine: &Engine, key: &HmacKey, data: &[u8]) -> [u8; 64] {
 /// Seals and opens the chaining vectors of one request; wiped on drop.
 pub(crate) struct Sealer {
     keys: ChainingKeys,
-    /// Verb, method, length of the key and key.
+    /// What the vectors are bound to: verb, method, length of the key, and the key.
     bound: Zeroizing<Vec<u8>>,
 }
 
@@ -146,7 +146,8 @@ impl Sealer {
         Self::new(keys, verb, 0, hashed.len() as u8, &hashed[..])
     }
 
-    /// For the vectors of this verb, of a text from under one key to under another, in the methods with these numbers.
+    /// For the vectors of this verb: a text that is translated from one key to another, in the methods with these
+    /// numbers.
     pub(crate) fn of_translation(
         keys: ChainingKeys,
         verb: Verb,
@@ -186,7 +187,7 @@ impl Sealer {
         self.opened(engine, vector)
     }
 
-    /// The chaining vector of the state of a hash.
+    /// The chaining vector of a hash's state.
     pub(crate) fn seal_state(
         &self,
         engine: &Engine,
@@ -201,7 +202,7 @@ impl Sealer {
         vector
     }
 
-    /// The state of a hash of a chaining vector.
+    /// The state of a hash from its chaining vector.
     ///
     /// # Errors
     /// As [`Sealer::open`].
@@ -255,7 +256,7 @@ impl Sealer {
         vector
     }
 
-    /// A value and its tag, as long together as there is room for them.
+    /// Seals a value and its tag into `vector`; the tag has what room the value leaves.
     fn seal_into(&self, engine: &Engine, value: &[u8], vector: &mut [u8]) {
         let key = &self.keys.keys[0];
         let mut tag = self.derive(engine, key, 1, value);
@@ -283,7 +284,7 @@ impl Sealer {
         Err(code::CHAINING_VECTOR)
     }
 
-    /// Masks a value, or takes the mask off.
+    /// Masks a value, or takes the mask off again.
     fn mask(&self, engine: &Engine, key: &HmacKey, value: &mut [u8], tag: &[u8]) {
         for (number, piece) in (2..).zip(value.chunks_mut(DERIVED_BYTES)) {
             let mut mask = self.derive(engine, key, number, tag);

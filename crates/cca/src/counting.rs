@@ -10,18 +10,19 @@
 //! | caller | the tenant, and the same of the block, whichever the key |
 //!
 //! The last three are counted by the day. Offsets, PVVs and decimalisation tables are no part of any: with other ones
-//! the same block is another guess of the same PIN. With other validation data it is that too: so the block counts,
-//! whatever it is compared with. A right PIN takes nothing back. Whoever can make blocks has right ones for any PAN,
-//! and with them would have the guesses of somebody else's block forgotten.
+//! The last three are counted by the day. Offsets, PVVs and decimalisation tables are no part of any digest: with
+//! another one of these the same block is another guess of the same PIN. Other validation data give another guess too,
+//! so the block counts, whatever it is compared with. A right PIN takes no failure back. Whoever can make blocks has
+//! right ones for any PAN, and with them would have the guesses of somebody else's block forgotten.
 //!
-//! What the daemon is told are digests under the home's counting key. A key is hashed by its clear value without parity
-//! bits, so that it is one key in whichever token it comes, under whichever master key; what has no key in it is hashed
-//! with a secret of the domain's master key, for the counting key stands in a file.
+//! The daemon is told digests under the home's counting key. A key is hashed by its clear value without parity bits:
+//! its digest is the same in every token and under every master key. A content without a key is hashed with a secret of
+//! the domain's master key, since the counting key stands in a file.
 //!
-//! Of each of these but the key a card judges one verification at a time. The next one waits until the first was right,
-//! or until its failure is durable: a batch of guesses is not judged before the first of them is counted. Of failures
-//! of a tenant's that are not durable yet a card has few, under one key and under all: whether a PIN was right shows by
-//! its answer's coming.
+//! For each of these digests but that of the key, a card judges one verification at a time. The next one waits until
+//! the first was right, or until its failure is durable: a batch of guesses is not judged before the first of them is
+//! counted. A card bounds a tenant's failures that are not durable yet, under one key and under all keys: that an
+//! answer comes at all shows whether a PIN was right.
 
 use crate::ground::Refusal;
 use engine::{Engine, HashAlgorithm, HmacKey, SecretBytes};
@@ -34,64 +35,65 @@ use wire::frame::Outcome;
 use wire::pin::{BlockGuess, CountingKey, Digest, Guess, Standing};
 use zeroize::Zeroizing;
 
-/// What is known of failures under digests: the daemon decides, a card looks.
+/// The failures known under digests: the daemon decides, a card looks them up.
 pub trait Failures {
-    /// What is known under this one now.
+    /// The present standing of this digest.
     fn standing(&self, digest: &Digest) -> Standing;
 }
 
-/// What is to be done about a request that verified a PIN, or would.
+/// How a request that verified a PIN, or would have, is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// The PIN was wrong: the answer may be seen once that is durable, and
-    /// [`Processor::counted`](crate::Processor::counted) is told so.
+    /// The PIN was wrong: the answer may be seen once the failure is durable and
+    /// [`Processor::counted`](crate::Processor::counted) was told so.
     Failed(Guess),
-    /// It was not judged: an earlier verification under this digest is at work. It is to be brought again once
-    /// [`Processor::released`](crate::Processor::released) names it.
+    /// The PIN was not judged: an earlier verification under this digest is at work. The request is to be brought again
+    /// once [`Processor::released`](crate::Processor::released) names the digest.
     Waits(Digest),
 }
 
-/// A secret that what is counted is hashed with.
+/// A secret for hashing subjects and blocks.
 type Secret = Zeroizing<[u8; 16]>;
 
-/// What a processor knows of verifications.
+/// The state of a processor's verifications: those at work, and failures that are not durable yet.
 #[derive(Default)]
 pub(crate) struct Counting {
     by: Option<By>,
-    /// Counts the passes.
+    /// Number of passes so far.
     pass: u64,
-    /// Of each domain with a master key, from it: for what has no other key in it.
+    /// A secret of each domain with a master key, derived from that key: it hashes contents that have no other key in
+    /// them.
     domains: Vec<Option<Secret>>,
-    /// What a verification is judged of, or a failure is not durable yet.
+    /// Digests for which a verification is being judged, or has a failure that is not durable yet.
     at_work: HashSet<Digest, BuildHasherDefault<First>>,
-    /// Failures that are not durable yet: of a key for a tenant, and of a tenant.
+    /// Number of failures that are not durable yet: of a key for a tenant, and of a tenant.
     undurable: HashMap<Digest, usize, BuildHasherDefault<First>>,
-    /// What was at work until lately, for which others may wait.
+    /// Digests that left `at_work` since they were last asked for; other requests may wait for them.
     released: Vec<Digest>,
-    /// Whether anything waits.
+    /// Whether any request waits for a digest.
     is_waited_for: bool,
 }
 
-/// What is counted with.
+/// The hashed keys that digests are made with, and the known failures.
 struct By {
     keys: HashedKeys,
     failures: Box<dyn Failures>,
 }
 
 impl Counting {
-    /// Counts from now on: under this key, with what this says.
+    /// Starts counting: under this key, with these known failures.
     pub(crate) fn begin(&mut self, engine: &Engine, key: &CountingKey, failures: Box<dyn Failures>) {
         // SHA-256 is no weak hash: no setting refuses it.
         let key = engine.hmac_key(HashAlgorithm::Sha256, &key.0).ok();
         self.by = key.map(|key| By { keys: HashedKeys::new(key), failures });
     }
 
-    /// A pass begins: what is refused is looked up anew.
+    /// Begins a pass, in which keys that were not refused before are looked up again.
     pub(crate) fn begin_pass(&mut self) {
         self.pass += 1;
     }
 
-    /// A domain has this master key, or none.
+    /// Sets the secret of a domain from this master key; `None` if the domain has none.
     pub(crate) fn set_domain(&mut self, engine: &Engine, domain: u16, master: Option<&[u8]>) {
         let place = usize::from(domain);
         self.domains.resize(self.domains.len().max(place + 1), None);
@@ -108,13 +110,13 @@ impl Counting {
         self.domains.get(usize::from(domain))?.as_ref()
     }
 
-    /// The random bytes for a block that is made of one with this content: the same each time, and nobody's guess. None
-    /// where the domain has no master key.
+    /// The pseudo-random bytes for a block that is made of one with this content: always the same for the content, and
+    /// not to be guessed. `None` if the domain has no master key.
     pub(crate) fn filling(&self, domain: u16, content: &Subject) -> Option<Secret> {
         Some(Zeroizing::new(hashed(self.of_domain(domain)?, b'F', content, 0).0))
     }
 
-    /// No domain has a master key.
+    /// Wipes the secrets of all domains: no domain has a master key any more.
     pub(crate) fn forget_domains(&mut self) {
         self.domains.clear();
         self.forget_keys();
@@ -131,13 +133,13 @@ impl Counting {
         self.by.as_ref().map(|by| by.failures.standing(digest))
     }
 
-    /// The failure of this tenant's is durable.
+    /// Notes that this failure of this tenant's is durable.
     pub(crate) fn counted(&mut self, guess: &Guess, tenant: u32) {
         self.leave(guess);
         for (digest, most) in undurable(&guess.key, tenant) {
             let Some(failures) = self.undurable.get_mut(&digest) else { continue };
             *failures -= 1;
-            // Not at each: all that wait come again.
+            // Not at each failure: every release brings back all requests that wait.
             if *failures == most / 2 && self.is_waited_for {
                 self.released.push(digest);
             }
@@ -147,24 +149,24 @@ impl Counting {
         }
     }
 
-    /// The PIN was wrong.
+    /// Counts a wrong PIN as a failure that is not durable yet.
     fn failed(&mut self, guess: &Guess, tenant: u32) {
         for (digest, _) in undurable(&guess.key, tenant) {
             *self.undurable.entry(digest).or_default() += 1;
         }
     }
 
-    /// Nothing of it is at work any more.
+    /// Releases every digest of the guess.
     fn leave(&mut self, guess: &Guess) {
         guess.rows().for_each(|digest| self.release(digest));
     }
 
-    /// What is at work no more, since this was asked last.
+    /// The digests that were released since the last call.
     pub(crate) fn released(&mut self) -> Vec<Digest> {
         std::mem::take(&mut self.released)
     }
 
-    /// Whether something is to be released that others wait for.
+    /// Sets whether requests wait for digests to be released.
     pub(crate) fn set_waited_for(&mut self, is_waited_for: bool) {
         self.is_waited_for = is_waited_for;
     }
@@ -179,7 +181,7 @@ impl Counting {
         self.standing(digest).is_none_or(|standing| standing == Standing::Refused)
     }
 
-    /// Has a verification at work under this digest.
+    /// Marks a verification as at work under this digest.
     fn take(&mut self, digest: Digest) -> Result<(), Entry> {
         if self.is_refused(&digest) {
             return Err(Entry::Refused);
@@ -231,10 +233,10 @@ impl Counting {
     }
 }
 
-/// From how many failures on that are not durable a card judges no more: of a key for a tenant, and of a tenant.
+/// Numbers of failures that are not durable at which a card stops judging: of a key for a tenant, and of a tenant.
 const UNDURABLE_MAX: (usize, usize) = (16, 256);
 
-/// What failures that are not durable are bounded by, each with its bound.
+/// The digests by which failures that are not durable are bounded, each with its bound.
 fn undurable(key: &Digest, tenant: u32) -> [(Digest, usize); 2] {
     [(key.by_tenant(tenant), UNDURABLE_MAX.0), (Digest::of_tenant(tenant), UNDURABLE_MAX.1)]
 }
@@ -245,7 +247,7 @@ enum Entry {
     Waits(Digest),
 }
 
-/// What is verified: failures of one purpose count for no other, whatever their key.
+/// The kind of value that is verified: failures of one kind do not count for another, even under the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Pin,
@@ -253,27 +255,27 @@ pub(crate) enum Purpose {
     CardValue,
 }
 
-/// A key that was hashed.
+/// A key with its digest and its secret.
 struct HashedKey {
     purpose: Purpose,
     key: SecretBytes,
     digest: Digest,
-    /// What its subjects and blocks are hashed with.
+    /// Secret for hashing the key's subjects and blocks.
     secret: Secret,
-    /// The pass and the tenant of which it is known that the key is not refused.
+    /// The pass and the tenant for which the key is known not to be refused.
     unrefused: Option<(u64, u32)>,
 }
 
 /// Keys that were hashed lately.
 struct HashedKeys {
     digests: HmacKey,
-    /// Factors of the words of a key that say where it lies: secret, so that where that is tells nothing of it.
+    /// Factors that map the words of a key to its place. They are secret, so that the place tells nothing of the key.
     factors: [Zeroizing<u64>; KEY_BYTES_MAX / 8],
     keys: Vec<Option<HashedKey>>,
 }
 
 impl HashedKeys {
-    /// How many there are: the logarithm of it.
+    /// Logarithm of the number of places, to base 2.
     const PLACES_LOG: u32 = 6;
 
     fn new(digests: HmacKey) -> Self {
@@ -300,7 +302,7 @@ impl HashedKeys {
         place.get_or_insert_with(|| HashedKey::new(&self.digests, purpose, key, &bare))
     }
 
-    /// Wipes them.
+    /// Wipes all keys.
     fn forget(&mut self) {
         self.keys.fill_with(|| None);
     }
@@ -308,7 +310,7 @@ impl HashedKeys {
 
 impl HashedKey {
     fn new(digests: &HmacKey, purpose: Purpose, key: &SecretBytes, bare: &[u8; KEY_BYTES_MAX]) -> Self {
-        // Those of AES are longer than any of TDES.
+        // A key longer than any TDES key is of AES.
         let length = if key.len() > TDES_BYTES_MAX { KEY_BYTES_MAX } else { TDES_BYTES_MAX };
         let mut state = digests.begin();
         state.update(match purpose {
@@ -365,8 +367,8 @@ pub(crate) fn of_card(digits: &[u8]) -> Subject {
     subject(b'D', &packed)
 }
 
-/// The content of a card verification value: what is authenticated. The same digits are other PANs, with the first of
-/// the expiration date among them.
+/// The content of a card verification value: the 16 bytes that are authenticated. Their digits could be split into
+/// other PANs, which take in first digits of the expiration date.
 pub(crate) fn of_text(text: &[u8; 16]) -> Subject {
     subject(b'T', text)
 }
@@ -376,7 +378,7 @@ pub(crate) fn of_bound_pan(digits: &[u8; 8]) -> Subject {
     subject(b'A', digits)
 }
 
-/// The content of a block that nothing is bound to: itself. Clear, it is the same under whichever key.
+/// The content of a block that is bound to no PAN: the clear block, which is the same under every key.
 pub(crate) fn of_clear_block(block: &[u8; 8]) -> Subject {
     subject(b'C', block)
 }
@@ -390,17 +392,17 @@ fn subject(kind: u8, what: &[u8]) -> Subject {
 
 /// Longest key in bytes under which a value, or a block with a reference, is verified: a base key of AES.
 const KEY_BYTES_MAX: usize = 32;
-/// Longest of TDES.
+/// Longest key of TDES in bytes.
 const TDES_BYTES_MAX: usize = 24;
 
-/// A verification that is judged; nothing where the role has none counted.
+/// A verification that is judged; `judged` is `None` if the role has none counted.
 pub(crate) struct AtWork<'p> {
     counting: &'p RefCell<Counting>,
     count: &'p Cell<Option<Count>>,
     judged: Option<Judged>,
 }
 
-/// What it is counted under, and what its block is hashed with.
+/// The guess that a verification is counted as, and the secret for hashing its block.
 struct Judged {
     guess: Guess,
     secret: Secret,
@@ -408,7 +410,7 @@ struct Judged {
     tenant: u32,
 }
 
-/// Who verifies, and where what comes of it is noted.
+/// The verifier of a request: its tenant and domain, and the place in which its count is noted.
 #[derive(Clone, Copy)]
 pub(crate) struct Verifier<'p> {
     pub(crate) counting: &'p RefCell<Counting>,
@@ -419,12 +421,12 @@ pub(crate) struct Verifier<'p> {
     pub(crate) tenant: u32,
 }
 
-/// Begins a verification under a key, of a subject, before the block is clear. The one that it gives is asked for the
-/// verdict.
+/// Begins a verification under a key, of a subject, before the block is clear. The verdict is given to the [`AtWork`]
+/// that is returned.
 ///
 /// # Errors
-/// 8/90 where failures are too many. Where an earlier verification of the subject is at work, the request is not
-/// answered: it comes again.
+/// 8/90 where failures are too many. If an earlier verification of the subject is at work, the request is not answered,
+/// and comes again.
 pub(crate) fn begin<'p>(
     verifier: Verifier<'p>,
     purpose: Purpose,
@@ -452,7 +454,7 @@ fn refusal(count: &Cell<Option<Count>>, entry: Entry) -> Refusal {
 }
 
 impl AtWork<'_> {
-    /// The same, counted under its block too.
+    /// Also counts the verification under its block.
     ///
     /// # Errors
     /// As [`begin`].
@@ -469,7 +471,7 @@ impl AtWork<'_> {
         if is_right.holds() {
             return;
         }
-        // It stays at work.
+        // The guess stays at work until its failure is durable.
         if let Some(judged) = self.judged.take() {
             self.counting.borrow_mut().failed(&judged.guess, judged.tenant);
             self.count.set(Some(Count::Failed(judged.guess)));

@@ -1,4 +1,4 @@
-//! What modules of every layer name: why a verb stops, what of a batch was done, algorithms and ages of keys.
+//! Types that modules of every layer use: why a verb stops, steps of a batch, algorithms and ages of keys.
 
 use engine::{CipherAlgorithm, CipherKey, Engine};
 use wire::frame::Outcome;
@@ -8,11 +8,11 @@ use wire::{Codes, code};
 /// Why a verb stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// With these codes.
+    /// The verb ends with these codes.
     Codes(Codes),
-    /// The output whose length parameter is at this position needs this much: 8/72, or 4/16 for a rule array.
+    /// The output whose length parameter is at this position needs `needed` bytes: 8/72, or 4/16 for a rule array.
     TooSmall { position: usize, needed: usize },
-    /// It did not run at all.
+    /// The verb did not run at all.
     Outcome(Outcome),
     /// A result under numbers that a card generated failed its check, and is withheld: 16/336. No argument of a
     /// caller's may lead here, since the card stops.
@@ -41,7 +41,7 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// What of a batch has just been done, for a caller that has a clock (see
+/// The step of a batch that has just ended, for a caller that has a clock (see
 /// [`Processor::run_watched`](crate::Processor::run_watched)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -72,7 +72,7 @@ impl From<KeyAlgorithm> for Algorithm {
 }
 
 impl Algorithm {
-    /// The cipher of a key of this length; of the longest for lengths that no key has.
+    /// The cipher for a key of this length; for a length that no key has, the cipher of the longest key.
     pub(crate) fn cipher(self, key_bytes: usize) -> CipherAlgorithm {
         match (self, key_bytes) {
             (Self::Des, 8) => CipherAlgorithm::Des,
@@ -85,14 +85,14 @@ impl Algorithm {
     }
 }
 
-/// Which of the master keys of a register wraps a token, the newest first: of several keys the oldest is the largest.
+/// The age of the master key that wraps a token. The newest comes first: of several ages the oldest is the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Age {
-    /// The one that is current soon, and is with other cards already.
+    /// The master key that is current soon, and that other cards already use.
     Next,
     /// The current one.
     Current,
-    /// The one before: still opens tokens, 0/10001.
+    /// The previous master key: it still opens tokens, 0/10001.
     Old,
 }
 

@@ -1,4 +1,4 @@
-//! What a pass works with.
+//! The means that a pass works with.
 
 use crate::registers::Domain;
 use crate::search::Found;

@@ -35,15 +35,15 @@ use wire::Codes;
 /// A symmetric key that a verb may use; wiped on drop. Small, for it moves through every pass: what else its
 /// token says is read again where it is wanted.
 pub(crate) struct Key {
-    /// Its bytes.
+    /// Bytes of the key.
     pub(crate) secret: SecretBytes,
-    /// Form of the token that it came in.
+    /// Form of the token that the key came in.
     pub(crate) format: Format,
-    /// What it was wrapped under; `None` for one that was clear.
+    /// What the key was wrapped under; `None` for a clear key.
     pub(crate) under: Option<Under>,
-    /// Whether that was the master key before the current one.
+    /// Age of the master key that wrapped the key; current if no master key did.
     pub(crate) age: Age,
-    /// Whether its token has the compatible form while authenticated ones are made.
+    /// Whether the key's token has the compatible form although authenticated ones are made.
     pub(crate) is_outdated: bool,
 }
 
@@ -81,7 +81,7 @@ impl Key {
         Self { format: Format::Variable, ..Self::clear_aes(key) }
     }
 
-    /// The algorithm of the cipher that takes it; an HMAC key is taken by none.
+    /// The algorithm of the cipher that takes the key; no cipher takes an HMAC key.
     pub(crate) fn algorithm(&self) -> Algorithm {
         match self.format {
             Format::Des => Algorithm::Des,
@@ -89,14 +89,15 @@ impl Key {
         }
     }
 
-    /// The cipher that takes it.
+    /// The cipher that takes the key.
     pub(crate) fn cipher(&self) -> CipherAlgorithm {
         self.algorithm().cipher(self.secret.len())
     }
 
-    /// Starts wrapping under the current master key, in the form that is made, a key that came under the old one or in
-    /// another form, from the token in this field; runs in the next pass beside whatever else is asked. Not one that
-    /// was named by its label: the caller has no field for it, and need not have the right to see tokens.
+    /// Starts wrapping anew the key from the token in this field, if the key came under the old master key or in
+    /// another form. The new token is under the current master key, in the form that is made; the work runs in the next
+    /// pass. A key that was named by its label is not wrapped anew: the caller has no field for the token, and need not
+    /// have the right to see tokens.
     pub(crate) fn renew<'p, 'a>(&self, call: Call<'p, 'a>, field: &'a [u8]) -> Result<Renewal<'p>, Refusal> {
         let is_renewed = self.under == Some(Under::Master) && (self.age == Age::Old || self.is_outdated);
         if !is_renewed || call.is_of_record(field) {
@@ -110,7 +111,7 @@ impl Key {
     }
 }
 
-/// The token of a key that came under the old master key or in another form, on its way to the caller.
+/// The new token of a key that came under the old master key or in another form.
 pub(crate) struct Renewal<'p>(Option<Made<'p>>);
 
 impl Renewal<'_> {

@@ -58,10 +58,10 @@ pub(crate) trait Work<'a>: Sized {
     /// What the computation gets back.
     type Answer;
 
-    /// The queue of this kind.
+    /// The queue of this kind in the pass.
     fn queue<'p>(pass: &'p Pass<'a>) -> &'p Queue<Self, Self::Answer>;
 
-    /// Does all of it: returns the result of each piece of work at the same index.
+    /// Does all the work of this kind, and writes the result of each piece of work at its index in `answers`.
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Self::Answer>]);
 }
 
@@ -73,17 +73,17 @@ macro_rules! kinds {
         }
 
         impl Pass<'_> {
-            /// The queues of a batch of so many requests.
+            /// Queues for a batch of this number of requests.
             pub(crate) fn new(requests: usize) -> Self {
                 Self { $($field: Queue::new(requests),)* }
             }
 
-            /// Whether nothing is asked.
+            /// Whether no work is requested.
             pub(crate) fn is_idle(&self) -> bool {
                 true $(&& self.$field.is_idle())*
             }
 
-            /// Does everything that is asked; `watch` is told of each kind that something was asked of.
+            /// Does all requested work; `watch` is told of each kind of which some was requested.
             pub(crate) fn run(&self, kernel: &mut Kernel<'_>, watch: &mut impl FnMut(Step)) {
                 $(if !self.$field.is_idle() {
                     self.$field.run(kernel);

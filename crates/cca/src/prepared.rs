@@ -35,7 +35,7 @@ pub(crate) struct PkaContexts {
 }
 
 impl PkaContexts {
-    /// Prepared keys held.
+    /// How many prepared keys are held.
     pub(crate) fn len(&self) -> usize {
         self.private.as_ref().map_or(0, Contexts::len) + self.public.as_ref().map_or(0, Contexts::len)
     }
@@ -45,12 +45,12 @@ impl PkaContexts {
         self.private.as_ref().is_some_and(|private| private.has(token))
     }
 
-    /// The private ones, by their tokens.
+    /// The prepared private keys, by their tokens.
     pub(crate) fn private(&mut self, engine: &Engine) -> &mut Contexts<Private> {
         self.private.get_or_insert_with(|| Contexts::new(PRIVATE_CONTEXTS_MAX, seed(engine)))
     }
 
-    /// The public ones, by their tokens.
+    /// The prepared public keys, by their tokens.
     pub(crate) fn public(&mut self, engine: &Engine) -> &mut Contexts<Public> {
         self.public.get_or_insert_with(|| Contexts::new(PUBLIC_CONTEXTS_MAX, seed(engine)))
     }

@@ -26,9 +26,9 @@ pub struct Processor {
     domains: Vec<Domain>,
     patterns: Vec<DomainPatterns>,
     tokens: TokenForms,
-    /// The decimalisation tables that are stored.
+    /// The stored decimalisation tables.
     tables: Vec<Decimalisation>,
-    /// What is counted of wrong PINs.
+    /// The counts of wrong PINs.
     counting: RefCell<Counting>,
     /// A key that was searched for before the batch that runs next.
     found: Option<Found>,
@@ -37,7 +37,7 @@ pub struct Processor {
 /// Why a handout was refused; the registers are as before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadError {
-    /// The processor has no such domain.
+    /// The handout is for a domain that the processor does not have.
     Domain(u16),
     /// A master key has a length that its register does not take.
     KeyLength {
@@ -87,43 +87,43 @@ impl Processor {
         self.tables = std::iter::once(Decimalisation::DEFAULT).chain(stored).collect();
     }
 
-    /// Says which forms of internal tokens it makes and takes.
+    /// Sets which forms of internal tokens the processor makes and takes.
     pub fn set_token_forms(&mut self, tokens: TokenForms) {
         self.tokens = tokens;
     }
 
-    /// Counts wrong PINs from now on, under digests by this key, and judges what is not refused. Until then PINs are
-    /// verified in those roles alone that have none counted.
+    /// Starts counting wrong PINs, under digests by this key, and judges verifications that are not refused. Before
+    /// this call, PINs are verified only in roles whose failures are not counted.
     pub fn count_failures(&mut self, key: &CountingKey, failures: Box<dyn Failures>) {
         self.counting.get_mut().begin(&self.engine, key, failures);
     }
 
-    /// What is known of failures under a digest; none where none are counted.
+    /// The known failures under a digest; `None` if failures are not counted.
     pub fn standing(&self, digest: &Digest) -> Option<Standing> {
         self.counting.borrow().standing(digest)
     }
 
-    /// The last failure of these, by this tenant, is durable: their next verification may be judged.
+    /// Notes that this failure of this tenant's is durable: the next verification under its digests may be judged.
     pub fn counted(&mut self, guess: &Guess, tenant: u32) {
         self.counting.get_mut().counted(guess, tenant);
     }
 
-    /// What verifications may be brought again for that had to wait, since this was asked last.
+    /// The digests that were released since the last call: verifications that waited for them may be brought again.
     pub fn released(&mut self) -> Vec<Digest> {
         self.counting.get_mut().released()
     }
 
-    /// Whether any request waits for [`Processor::released`].
+    /// Sets whether any request waits for [`Processor::released`].
     pub fn set_waited_for(&mut self, is_waited_for: bool) {
         self.counting.get_mut().set_waited_for(is_waited_for);
     }
 
-    /// The engine it runs on.
+    /// The engine that the processor runs on.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Sets the registers of one domain, all four at once. What was prepared from the keys before is wiped.
+    /// Sets the registers of one domain, all four at once. Everything prepared from the earlier keys is wiped.
     ///
     /// # Errors
     /// [`LoadError`]; the registers stay as they were.
@@ -163,8 +163,8 @@ impl Processor {
         self.found = None;
     }
 
-    /// The search for the key that the last request of a batch asks to be generated; none where it asks for none, or is
-    /// refused before.
+    /// The search for the key that the last request of a batch asks to be generated. `None` if the request asks for no
+    /// key, or is refused before the search.
     pub fn search(&self, batch: &Batch) -> Option<Search> {
         let request = batch.requests[..batch.len].last()?;
         let mut arguments = Arguments::new(request.verb);
@@ -197,13 +197,13 @@ impl Processor {
         Search::begin(&self.engine, bits, exponent)
     }
 
-    /// Gives the batch that runs next the key that was searched for.
+    /// Gives the found key to the batch that runs next.
     pub fn provide(&mut self, found: Found) {
         self.found = Some(found);
     }
 
-    /// Wipes every prepared RSA and elliptic-curve key, and those under which PINs were verified lately, as a card does
-    /// when it is quiesced. The next use of a key prepares it anew.
+    /// Wipes every prepared RSA and elliptic-curve key, and the keys under which PINs were verified lately, as a card
+    /// does when it is quiesced. The next use of a key prepares it anew.
     pub fn forget_contexts(&mut self) {
         self.domains.iter_mut().for_each(|domain| domain.pka = Default::default());
         self.counting.get_mut().forget_keys();
@@ -225,7 +225,7 @@ impl Processor {
         self.domains.get(usize::from(domain)).map(|domain| domain.pka.len())
     }
 
-    /// Whether the private key of a PKA token is prepared, so that its next use neither opens nor checks it.
+    /// Whether the private key of a PKA token is prepared, so that its next use neither opens nor checks the token.
     pub fn has_prepared(&self, domain: u16, token: &[u8]) -> bool {
         self.domains.get(usize::from(domain)).is_some_and(|domain| domain.pka.has_private(token))
     }
@@ -252,7 +252,7 @@ impl Processor {
             .zip(answers.iter_mut())
             .map(|(arguments, answer)| Reply::new(arguments, &mut answer.payload))
             .collect();
-        // What is left of it stands for a computation that never ended: a fault of its verb.
+        // A verdict that is left at the end stands for a computation that never ended: a fault of its verb.
         let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
 
         let Self { engine, random, domains, patterns, tokens, tables, counting, found } = self;
@@ -296,7 +296,7 @@ impl Processor {
 
         let outcomes: Vec<_> = replies.iter_mut().zip(verdicts).map(conclude).collect();
         drop(replies);
-        // Whoever it was searched for is answered.
+        // The request for which the key was searched is answered.
         self.found = None;
         for ((answer, outcome), count) in answers.iter_mut().zip(outcomes).zip(counts) {
             (answer.outcome, answer.codes, answer.is_unsound) = outcome;
@@ -315,7 +315,7 @@ impl Processor {
     }
 }
 
-/// Completes a reply; its outcome, its codes, and whether the card must not be used any more.
+/// Completes a reply; returns its outcome, its codes, and whether the card must not be used any more.
 fn conclude((reply, verdict): (&mut Reply<'_, '_>, Verdict)) -> (Outcome, Codes, bool) {
     let (outcome, codes) = reply.finish(verdict);
     (outcome, codes, verdict == Err(Refusal::Unsound))

@@ -9,12 +9,12 @@ use wire::control::{Handout, MasterKeyPair, Register};
 use wire::registers::RegisterSet;
 use wire::{Codes, code};
 
-/// What may be known of one register: the verification patterns of its keys.
+/// The public part of one register: the verification patterns of its keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegisterPatterns {
-    /// Of the current key; its first 8 bytes, as tokens have them.
+    /// First 8 bytes of the current key's pattern, as tokens have them.
     pub current: Option<[u8; 8]>,
-    /// Of the old key.
+    /// First 8 bytes of the old key's pattern.
     pub old: Option<[u8; 8]>,
     /// What Key_Test shows of the current key.
     pub(crate) current_test: [u8; 16],
@@ -22,7 +22,7 @@ pub struct RegisterPatterns {
     pub(crate) old_test: [u8; 16],
 }
 
-/// What may be known of the registers of one domain.
+/// The public part of the registers of one domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DomainPatterns {
     registers: [RegisterPatterns; 4],
@@ -44,7 +44,7 @@ impl DomainPatterns {
 /// A master-key register with its keys.
 #[derive(Default)]
 struct MasterKeys {
-    /// Opens tokens and wraps none.
+    /// The key that is current soon: it opens tokens and wraps none.
     next: Option<MasterKey>,
     current: Option<MasterKey>,
     old: Option<MasterKey>,
@@ -55,7 +55,7 @@ pub(crate) struct MasterKey {
     pub(crate) key: SecretBytes,
     /// The first 8 bytes of its pattern, which name it.
     pub(crate) pattern: [u8; 8],
-    /// The 8 bytes after them, zero for registers whose patterns have no more.
+    /// The next 8 bytes of the pattern; zero for registers with patterns of 8 bytes.
     pub(crate) pattern_rest: [u8; 8],
 }
 
@@ -72,11 +72,11 @@ impl MasterKey {
 #[derive(Default)]
 pub(crate) struct Domain {
     registers: [MasterKeys; 4],
-    /// By age.
+    /// Prepared AES master keys, by age.
     aes: [Option<Arc<CipherKey>>; 3],
-    /// Of internal tokens in authenticated form, by register and age.
+    /// Keys of internal tokens in authenticated form, by register and age.
     tokens: [[Option<Arc<Hctr2Key>>; 3]; 4],
-    /// Of internal tokens of variable length, by age.
+    /// Keys of internal tokens of variable length, by age.
     variable: [Option<Arc<CipherKey>>; 3],
     pub(crate) pka: PkaContexts,
 }
@@ -116,7 +116,7 @@ impl Domain {
         Ok((domain, known))
     }
 
-    /// Takes in the keys that are current soon, one a register; empty for none.
+    /// Takes in the keys that are current soon, one for each register; an empty key stands for none.
     ///
     /// # Errors
     /// [`WrongLength`].
@@ -142,7 +142,7 @@ impl Domain {
         self.registers[index(register)].current.as_ref().ok_or(code::MASTER_KEY_NOT_LOADED)
     }
 
-    /// The key of this pattern.
+    /// The key of this pattern, with its age.
     ///
     /// # Errors
     /// 12/764 where the register is empty, 8/48 where no key of it has the pattern.
@@ -238,7 +238,7 @@ pub(crate) fn derive(from: &[u8], label: &[u8]) -> SecretBytes {
     derived
 }
 
-/// What the keys of internal tokens are derived for.
+/// The purposes for which keys of internal tokens are derived.
 const LABEL_DES_TOKENS: &[u8] = b"cryptand internal DES token";
 const LABEL_AES_TOKENS: &[u8] = b"cryptand internal AES token";
 const LABEL_VARIABLE_TOKENS: &[u8] = b"cryptand internal variable-length token";

@@ -23,7 +23,7 @@ pub struct Search {
     attempts: usize,
 }
 
-/// What a search came to, for a request that asks for just that. Wiped when it is dropped.
+/// The result of a search, for a request with the same modulus length and exponent. Wiped when it is dropped.
 pub struct Found {
     modulus_bits: usize,
     exponent: Vec<u8>,
@@ -36,10 +36,10 @@ impl Search {
         Some(Self { modulus_bits, exponent, search, attempts: 1 })
     }
 
-    /// Goes on by one step; none while there is no end. To be dropped after it.
+    /// Advances the search by one step; `None` while it has not ended. After the end the search is to be dropped.
     pub fn step(&mut self, engine: &Engine) -> Option<Found> {
         let answer = match self.search.step()? {
-            // As where a pass generates it: an exponent of many small factors leaves few primes.
+            // As in a pass: an exponent of many small factors leaves few primes.
             Err(RsaKeyError::Generation { .. }) if self.exponent != COMMON_EXPONENT => {
                 let again = engine.rsa_search(self.modulus_bits, &self.exponent).ok();
                 self.attempts += 1;
@@ -58,7 +58,7 @@ impl Search {
 }
 
 impl Found {
-    /// The key, where it is what is asked for.
+    /// The found key, if it has the requested length and exponent.
     pub(crate) fn answer(self, modulus_bits: usize, exponent: &[u8]) -> Option<Generated> {
         let is_it = (self.modulus_bits, &self.exponent[..]) == (modulus_bits, exponent);
         is_it.then_some(self.answer)

@@ -10,8 +10,8 @@ pub(crate) fn wipe(bytes: &mut [u8]) {
     std::hint::black_box(bytes);
 }
 
-/// A text on its way through a kernel; wiped on drop. It may lie where the answer will have it, behind room for what
-/// comes in front of it there (`Reply::lend`).
+/// A text on its way through a kernel; wiped on drop. The text may lie in its place in the answer, behind room for what
+/// precedes it there (`Reply::lend`).
 #[derive(Default)]
 pub(crate) struct Text {
     bytes: Vec<u8>,
@@ -20,7 +20,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// A copy in this buffer, behind so many bytes of zero and with room for so many more bytes of text.
+    /// A copy of `text` in this buffer, behind `begin` bytes of zero and with room for `room` more bytes of text.
     pub(crate) fn within(mut buffer: Vec<u8>, begin: usize, text: &[u8], room: usize) -> Self {
         wipe(&mut buffer);
         buffer.clear();
@@ -30,12 +30,12 @@ impl Text {
         Self { bytes: buffer, begin }
     }
 
-    /// What is in front of the text, and the text.
+    /// The bytes in front of the text, and the text.
     pub(crate) fn split(&mut self) -> (&mut [u8], &mut [u8]) {
         self.bytes.split_at_mut(self.begin)
     }
 
-    /// The buffer, with what is in front of the text.
+    /// The buffer: the bytes in front of the text, and the text.
     pub(crate) fn into_buffer(mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
@@ -48,7 +48,7 @@ impl Text {
         }
     }
 
-    /// Appends.
+    /// Appends bytes; memory that is given up is wiped.
     pub(crate) fn extend_from_slice(&mut self, bytes: &[u8]) {
         if self.bytes.capacity() - self.bytes.len() < bytes.len() {
             // A growing vector would leave its old memory behind as it was.

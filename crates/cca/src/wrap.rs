@@ -46,9 +46,9 @@ pub(crate) enum By {
 /// The key that wraps that of a compatible DES token.
 struct Under<'k> {
     key: &'k [u8],
-    /// Of the master key; current, where another key wraps.
+    /// Age of the master key; current if another key wraps.
     age: Age,
-    /// Of the master key; zero, where another key wraps.
+    /// Pattern of the master key; zero if another key wraps.
     pattern: [u8; PATTERN_BYTES],
 }
 
@@ -58,7 +58,7 @@ impl<'k> Under<'k> {
     }
 }
 
-/// What wraps the key of a token, with the wrapped key.
+/// The key that wraps the key of a token, and the wrapped key.
 ///
 /// # Errors
 /// 8/47 for a token without a key, or an internal one under a transport key or the reverse; 8/48 and 12/764 as the
@@ -81,7 +81,7 @@ fn under_to_open<'t, 'k>(
     Ok((&wrapped.key[..token.form().key_bytes()], under))
 }
 
-/// What is to wrap a key that goes into this token.
+/// The key that is to wrap a key that goes into this token.
 ///
 /// # Errors
 /// 8/47 where the lengths differ or the token is not of the kind that the wrapping key makes; 12/764.
@@ -105,10 +105,10 @@ fn under_to_close<'k>(
     }
 }
 
-/// Refuses a DES key whose parts must differ, where two of them are one DES key: with two equal parts side by side
-/// triple DES is single DES. The form of a key can guarantee it, and a key-encrypting key must have it, since many of
-/// them with equal halves are searched for as one. A part of a key is none yet. Bits of parity, which DES does not use,
-/// do not count.
+/// Refuses a DES key whose parts must differ, if two of its parts are the same DES key: with two equal parts side by
+/// side, triple DES is single DES. The form of a key can require different parts. A key-encrypting key must have them,
+/// since many keys with equal halves can be searched for as one. A part of a key is not checked. Parity bits, which DES
+/// does not use, do not count.
 ///
 /// # Errors
 /// 8/442.

@@ -11,7 +11,7 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey as X509Key;
 
-/// Most certificates in a chain, and roots in a file: Debian's has 150.
+/// At most this many certificates in a chain; at most this many roots in a file, of which Debian's has 150.
 const CERTIFICATES_MAX: usize = 32;
 const ROOTS_MAX: usize = 2048;
 
@@ -20,38 +20,38 @@ pub struct Chain {
     pub(crate) certificates: Vec<Vec<u8>>,
 }
 
-/// What a certificate says, for people and programs.
+/// The fields of a certificate that a listing shows, for people and programs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Described {
     /// Subject, as RFC 4514 writes it, roughly.
     pub subject: String,
-    /// Issuer.
+    /// Issuer, written like the subject.
     pub issuer: String,
-    /// DNS names and IP addresses.
+    /// DNS names and IP addresses that the certificate is for.
     pub names: Vec<String>,
-    /// First second at which it is valid, as RFC 3339 writes it.
+    /// First second at which the certificate is valid, as RFC 3339 writes it.
     pub not_before: String,
-    /// Last second.
+    /// Last second at which the certificate is valid, as RFC 3339 writes it.
     pub not_after: String,
-    /// The same, in seconds since 1970.
+    /// Last second at which the certificate is valid, in seconds since 1970.
     pub not_after_unix: i64,
-    /// Kind of its key.
+    /// Kind and size of the certificate's RSA or elliptic-curve key; for other keys, the number of their algorithm.
     pub key: String,
-    /// How it is signed, by the name or the number of the algorithm.
+    /// Algorithm of the signature on the certificate, by name or by number.
     pub signature: String,
-    /// Whether it may sign other certificates.
+    /// Whether the certificate may sign other certificates (basic constraints).
     pub is_authority: bool,
     /// Serial number, in hexadecimal.
     pub serial: String,
-    /// SHA-256 of it, in hexadecimal.
+    /// SHA-256 of the certificate in DER, in hexadecimal.
     pub sha256: String,
 }
 
 impl Chain {
-    /// The certificates of a PEM file, in its order; other blocks are passed over.
+    /// The certificates of a PEM file, in its order; other blocks are skipped.
     ///
     /// # Errors
-    /// [`CertificateError::Chain`] where there is none, or one does not hold together.
+    /// [`CertificateError::Chain`] if the file has no certificate, too many, or a malformed one.
     pub fn from_pem(text: &str) -> Result<Self, CertificateError> {
         certificates(text, CERTIFICATES_MAX).map(|certificates| Self { certificates })
     }
@@ -69,10 +69,10 @@ impl Chain {
         Ok(Self { certificates: certificates.into_iter().map(<[u8]>::to_vec).collect() })
     }
 
-    /// The certificates as a key record has them, one behind the other.
+    /// The certificates as a key record holds them: in DER, one behind the other.
     ///
     /// # Errors
-    /// [`CertificateError::Chain`] where they are too many or too long for one.
+    /// [`CertificateError::Chain`] if they are too many or too long for a record.
     pub fn to_der(&self) -> Result<Vec<u8>, CertificateError> {
         let bytes = self.certificates.concat();
         wire::chain::certificates(&bytes).map_err(|error| CertificateError::Chain(error.to_string()))?;
@@ -84,14 +84,14 @@ impl Chain {
         pem(&self.certificates)
     }
 
-    /// How many there are; at least one.
+    /// How many certificates the chain has; at least one.
     pub fn count(&self) -> usize {
         self.certificates.len()
     }
 
-    /// What each certificate says.
+    /// A description of each certificate, in the chain's order.
     pub fn described(&self) -> Vec<Described> {
-        // `from_pem` has read each.
+        // Each certificate was parsed when the chain was made.
         self.certificates
             .iter()
             .filter_map(|der| parsed(der).ok().map(|read| described(&read, der)))
@@ -99,10 +99,10 @@ impl Chain {
     }
 }
 
-/// Certificates in DER as a PEM file has them.
+/// Certificates in DER as the text of a PEM file.
 pub(crate) fn pem(certificates: &[Vec<u8>]) -> String {
     let one = |der: &Vec<u8>| {
-        // What was read as certificates is no longer than PEM can be.
+        // Bytes that were read as a certificate are not too long for PEM.
         Document::try_from(der.as_slice())
             .and_then(|document| document.to_pem("CERTIFICATE", LineEnding::LF))
             .unwrap_or_default()
@@ -143,7 +143,7 @@ pub(crate) fn certificates(text: &str, most: usize) -> Result<Vec<Vec<u8>>, Cert
     Ok(certificates)
 }
 
-/// A certificate that holds together.
+/// Parses a certificate in DER that has nothing behind it; the error is a text for people.
 pub(crate) fn parsed(der: &[u8]) -> Result<X509Certificate<'_>, String> {
     match X509Certificate::from_der(der) {
         Ok(([], read)) => Ok(read),
@@ -179,7 +179,7 @@ fn described(read: &X509Certificate<'_>, der: &[u8]) -> Described {
     }
 }
 
-/// DNS names and addresses.
+/// DNS names and IP addresses among the certificate's alternative names.
 pub(crate) fn names(read: &X509Certificate<'_>) -> Vec<String> {
     let Ok(Some(names)) = read.subject_alternative_name() else { return Vec::new() };
     let address = |bytes: &[u8]| match bytes.len() {
@@ -195,7 +195,8 @@ pub(crate) fn names(read: &X509Certificate<'_>) -> Vec<String> {
     named.collect()
 }
 
-/// Algorithms of signatures, by their numbers (RFC 8017, RFC 5758, RFC 8410).
+/// Name of the signature algorithm with this number (RFC 8017, RFC 5758, RFC 8410); an unknown number is returned as it
+/// is.
 fn signature_name(oid: &str) -> String {
     match oid {
         "1.2.840.113549.1.1.5" => "RSA with SHA-1",

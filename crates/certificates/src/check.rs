@@ -1,4 +1,4 @@
-//! What a client would refuse of a chain, and what will soon be so.
+//! Finds what clients would refuse in a chain, now or soon.
 
 use crate::chain::{names, parsed};
 use crate::{CertificateError, Chain, Name};
@@ -17,38 +17,38 @@ const RSA_BITS_MIN: usize = 2048;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Clients refuse it.
+    /// Clients refuse the chain.
     Error,
-    /// It works, and will not, or not everywhere.
+    /// Clients accept the chain now, but soon will not.
     Warning,
 }
 
-/// Something that is wrong.
+/// A problem of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// How bad the finding is.
     pub severity: Severity,
-    /// Which certificate, from 1.
+    /// Place of the certificate in the chain, from 1.
     pub certificate: usize,
-    /// What is wrong, for people.
+    /// The problem, for people.
     pub what: String,
 }
 
-/// What a chain is held against.
+/// The conditions that a chain is checked against.
 #[derive(Clone, Debug)]
 pub struct Checked<'a> {
-    /// The time.
+    /// The time at which the chain is judged.
     pub now: SystemTime,
-    /// It is a warning if a certificate ends within this.
+    /// A certificate that expires within this time is a warning.
     pub soon: Duration,
-    /// What it must be for.
+    /// Names that the first certificate must be for.
     pub names: &'a [Name],
-    /// Roots that clients trust, in DER; without any the last certificate of the chain is taken for one.
+    /// Roots that clients trust, in DER; without any, the last certificate of the chain is taken for a root.
     pub roots: &'a [Vec<u8>],
 }
 
 impl Chain {
-    /// What is wrong with the chain; empty if nothing is.
+    /// The problems of the chain; empty if there are none.
     pub fn check(&self, against: &Checked<'_>) -> Vec<Finding> {
         let mut findings = Findings::default();
         let now = against.now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64;
@@ -95,10 +95,10 @@ impl Chain {
         findings.0
     }
 
-    /// Whether the first certificate is of the key under a label.
+    /// Compares the first certificate's key with the key under a label; a finding if they differ.
     ///
     /// # Errors
-    /// What a card says of the label.
+    /// [`CertificateError`] if the public key under the label cannot be read.
     pub fn check_key(
         &self,
         facility: &Facility,
@@ -129,7 +129,7 @@ impl Chain {
         let der = CertificateDer::from(first.as_slice());
         let Ok(own) = EndEntityCert::try_from(&der) else { return };
         for name in against.names {
-            // A name with * stands for any that it covers.
+            // A name with * must stand in the certificate as it is.
             let asked = name.to_string();
             let is_covered = match asked.strip_prefix("*.") {
                 Some(_) => names(&read).iter().any(|name| name.eq_ignore_ascii_case(&asked)),
@@ -142,7 +142,7 @@ impl Chain {
         }
     }
 
-    /// Signatures, purposes and constraints from the first certificate to a root.
+    /// Checks signatures, purposes and constraints from the first certificate to a root.
     fn check_path(&self, against: &Checked<'_>, findings: &mut Findings) {
         let [first, others @ ..] = self.certificates.as_slice() else { return };
         let is_alone = others.is_empty() && against.roots.is_empty();
@@ -175,7 +175,7 @@ impl Chain {
         );
         match verified {
             Ok(_) => {}
-            // Said above, of the certificate that it is.
+            // Already reported for the certificate in question.
             Err(webpki::Error::CertExpired { .. } | webpki::Error::CertNotValidYet { .. }) => {}
             Err(webpki::Error::UnknownIssuer) if !against.roots.is_empty() => findings.error(
                 self.count() - 1,

@@ -1,4 +1,4 @@
-//! Certificates of clients, held against authorities and lists of what they have revoked (RFC 5280, 6).
+//! Checks clients' certificates against authorities and revocation lists (RFC 5280, 6).
 
 use crate::CertificateError;
 use crate::chain::{certificates, names, parsed, pem};
@@ -16,16 +16,16 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::FromDer;
 use x509_parser::revocation_list::CertificateRevocationList;
 
-/// Most authorities, and most revocation lists of one name.
+/// At most this many authorities; at most this many revocation lists for them.
 const AUTHORITIES_MAX: usize = 2048;
 const LISTS_MAX: usize = 256;
-/// Most certificates that may stand between a client's and an authority's: the library looks no further.
+/// At most this many certificates may stand between a client's and an authority's: the library looks no further.
 pub const CLIENT_DEPTH_MAX: u8 = 6;
 
-/// Who may sign certificates of clients, and what was revoked.
+/// Authorities that may sign clients' certificates, and their revocation lists.
 pub struct Authorities {
     anchors: Vec<TrustAnchor<'static>>,
-    /// First and last second of each, since 1970.
+    /// First and last second of each authority's validity, since 1970.
     validity: Vec<(i64, i64)>,
     lists: Vec<CertRevocationList<'static>>,
     plain: Vec<PlainList>,
@@ -37,30 +37,31 @@ pub struct Authorities {
 /// Why a client's certificate is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refused {
-    /// Its last second, or that of one above it, is over.
+    /// The certificate, or one above it, has expired.
     Expired,
-    /// Its first second, or that of one above it, is still to come.
+    /// The certificate, or one above it, is not valid yet.
     NotYetValid,
-    /// None of the authorities has signed it, itself or through those that came with it.
+    /// No authority has signed the certificate, directly or through the certificates that came with it.
     UnknownAuthority,
-    /// It is not for clients (extended key usage), or one above it is no authority.
+    /// The certificate is not for clients (extended key usage), one above it is no authority, or a name constraint
+    /// forbids it. Also if a revocation list's signer may not sign lists.
     WrongUse,
-    /// It was revoked, or one above it.
+    /// The certificate, or one above it, was revoked.
     Revoked,
-    /// The next list of what was revoked should have come already.
+    /// A newer revocation list is overdue.
     StaleList,
-    /// There are lists, but none of who signed it.
+    /// There are revocation lists, but none of the certificate's signer.
     NoList,
-    /// More certificates stand between it and the authority than allowed.
+    /// More certificates than allowed stand between the client's and the authority's.
     TooDeep,
-    /// A signature that is not right, or of a kind that is not taken.
+    /// A signature is wrong, or of a kind that is not accepted.
     Signature,
-    /// It does not hold together, or says what is not understood.
+    /// The certificate is malformed, or says something that is not understood.
     Malformed,
 }
 
 impl Refused {
-    /// All of them.
+    /// All reasons for which a client's certificate is refused.
     pub const ALL: [Self; 10] = [
         Self::Expired,
         Self::NotYetValid,
@@ -74,7 +75,7 @@ impl Refused {
         Self::Malformed,
     ];
 
-    /// Some words of it, for logs.
+    /// The reason in a few words, for logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Expired => "expired",
@@ -90,14 +91,14 @@ impl Refused {
         }
     }
 
-    /// The alert that the client gets (RFC 8446, 6.2).
+    /// The TLS alert that the client gets (RFC 8446, 6.2).
     pub const fn alert(self) -> u8 {
         match self {
             Self::Malformed | Self::Signature | Self::TooDeep => 42,
             Self::WrongUse => 43,
             Self::Revoked => 44,
             Self::Expired | Self::NotYetValid => 45,
-            // Nothing is wrong with the certificate.
+            // Nothing is wrong with the certificate itself.
             Self::StaleList | Self::NoList => 46,
             Self::UnknownAuthority => 48,
         }
@@ -110,20 +111,20 @@ impl fmt::Display for Refused {
     }
 }
 
-/// What a revocation list says of itself.
+/// Properties of a revocation list, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListFacts {
-    /// Who signed it.
+    /// Name of the list's signer.
     pub issuer: String,
-    /// When the next one is due, in seconds since 1970.
+    /// When the next list is due, in seconds since 1970; 0 if the list does not say.
     pub next_update: i64,
-    /// How many certificates it has.
+    /// How many certificates the list revokes.
     pub revoked: usize,
 }
 
 impl Authorities {
-    /// The authorities of a PEM file. Between a client's certificate and one of these there may be `depth` others, up
-    /// to [`CLIENT_DEPTH_MAX`].
+    /// Reads authorities from a PEM file. Between a client's certificate and an authority's there may be `depth`
+    /// others, up to [`CLIENT_DEPTH_MAX`].
     ///
     /// # Errors
     /// [`CertificateError::Chain`], with the number of the certificate.
@@ -152,8 +153,8 @@ impl Authorities {
         })
     }
 
-    /// Adds the revocation lists of a file, in PEM, several if need be, or one in DER. With at least one list, each
-    /// certificate of a client, and each above it but the authority's, needs one of who signed it.
+    /// Adds the revocation lists of a file: any number in PEM, or one in DER. With at least one list, each client's
+    /// certificate needs a list of its signer, and so does each certificate above it except the authority's.
     ///
     /// # Errors
     /// [`CertificateError::Chain`], with the number of the list.
@@ -193,8 +194,8 @@ impl Authorities {
         Ok(added)
     }
 
-    /// Whether a list that says that it is of an authority is signed by it. Those of others, who stand between, are
-    /// looked at when a client shows their certificates.
+    /// Checks that a list that names an authority as its issuer is signed by it. Lists of intermediate issuers are
+    /// checked when a client shows their certificates.
     fn knows(&self, list: &PlainList) -> Result<(), &'static str> {
         let named = self.anchors.iter().zip(&self.certificates);
         let mut named = named.filter(|(anchor, _)| list.is_of(anchor.subject.as_ref())).peekable();
@@ -214,7 +215,7 @@ impl Authorities {
         Err(why)
     }
 
-    /// The authorities' certificates in PEM, without what else was in the file.
+    /// The authorities' certificates in PEM, without other contents of the file.
     pub fn to_pem(&self) -> String {
         pem(&self.certificates)
     }
@@ -224,8 +225,8 @@ impl Authorities {
         self.anchors.len()
     }
 
-    /// Whether a client with these certificates in DER, its own first, is let in at this time. That it has the key is
-    /// not checked here.
+    /// Checks whether a client with these certificates in DER, its own first, is let in at `now`. Possession of the
+    /// private key is not checked here.
     ///
     /// # Errors
     /// [`Refused`].
@@ -241,7 +242,8 @@ impl Authorities {
             let revocation = RevocationOptionsBuilder::new(&lists).map(|builder| {
                 builder.with_status_policy(unknown).with_expiration_policy(ExpirationPolicy::Enforce).build()
             });
-            // Where the library has no lists, or takes what they say nothing of, the plain ones must say something.
+            // If the library has no lists, or accepts certificates that its lists do not cover, a plain list must cover
+            // them.
             let is_needed = lists.is_empty() || unknown == UnknownStatusPolicy::Allow;
             let is_within = |path: &VerifiedPath<'_>| {
                 let at = self.check_path(path, now.as_secs() as i64)?;
@@ -267,9 +269,9 @@ impl Authorities {
         .map_err(|error| refused(&error))
     }
 
-    /// What plain lists say of each certificate of a path to the authority with this place. Where they are needed,
-    /// another list of the same signer will do in their place, at which the library has looked: one for all its
-    /// certificates, since the library does not tell whether it has used one for some.
+    /// Checks each certificate of a path against the plain lists; `at` is the place of the path's authority. If
+    /// `is_needed`, a plain list of its signer must cover each certificate. Or the library has a list of that signer,
+    /// which then counts for all the signer's certificates: the library does not tell which ones it checked.
     fn check_plain(
         &self,
         path: &VerifiedPath<'_>,
@@ -297,8 +299,8 @@ impl Authorities {
         check(signed, authority)
     }
 
-    /// What the library does not look at: how long a path is, and whether its authority is still one; the place of
-    /// that.
+    /// Checks what the library does not: the length of a path, and that its authority is valid at `now`. Returns the
+    /// authority's place.
     fn check_path(&self, path: &VerifiedPath<'_>, now: i64) -> Result<usize, webpki::Error> {
         if path.intermediate_certificates().count() > usize::from(self.depth) {
             return Err(webpki::Error::MaximumPathDepthExceeded);
@@ -358,7 +360,7 @@ fn refused(error: &webpki::Error) -> Refused {
 fn lists(file: &[u8]) -> Result<Vec<Vec<u8>>, CertificateError> {
     const BEGIN: &str = "-----BEGIN X509 CRL-----";
     const END: &str = "-----END X509 CRL-----";
-    // X'30' is how DER begins, and no text that is a list does.
+    // DER of a list begins with X'30', and no PEM text of lists does.
     if file.first() == Some(&0x30) {
         return Ok(vec![file.to_vec()]);
     }
@@ -399,7 +401,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Whom a certificate in DER names; none where it does not hold together.
+    /// The client that a certificate in DER names; `None` if the certificate is malformed.
     pub fn from_der(der: Vec<u8>) -> Option<Self> {
         let read: X509Certificate<'_> = parsed(&der).ok()?;
         let subject = read.subject().to_string();

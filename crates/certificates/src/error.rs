@@ -1,34 +1,34 @@
-//! Why there is no certificate.
+//! The error of this crate's functions.
 
 use facility::FacilityError;
 use std::fmt;
 use wire::{Codes, Label};
 
-/// Why there is no certificate.
+/// Why a certificate cannot be made, read or checked.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CertificateError {
     /// A card cannot be reached, or has no such label.
     Facility(FacilityError),
-    /// A verb refused.
+    /// A card refused a verb.
     Verb {
-        /// Its name.
+        /// The verb's name.
         verb: &'static str,
-        /// The label.
+        /// The label of the key that it was asked for.
         label: Label,
-        /// Its codes.
+        /// The verb's return and reason code.
         codes: Codes,
     },
-    /// The key under a label is none that signs certificates.
+    /// The key under a label cannot sign certificates.
     Key {
-        /// The label.
+        /// The label of the key.
         label: Label,
-        /// What it is.
+        /// Why it cannot, for people.
         cause: String,
     },
-    /// A name, or what else was asked for, fits no certificate.
+    /// A name, or another content that was asked for, fits no certificate.
     Wanted(String),
-    /// A file is no chain of certificates.
+    /// A file or key record is not a chain of certificates, or a file not revocation lists.
     Chain(String),
 }
 

@@ -27,4 +27,4 @@ pub use error::CertificateError;
 pub use keyfiles::{PublicKey, ecdsa_sig_value};
 pub use name::Name;
 pub use signer::{LabelSigner, public_key};
-pub use write::{Wanted, request, self_signed};
+pub use write::{DAYS_MAX, Wanted, request, self_signed};

@@ -8,12 +8,12 @@ use std::net::IpAddr;
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
 
-/// What a certificate is for.
+/// A name that a certificate is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Name {
     /// A DNS name in ASCII, lower case, `*` at most as its first label (RFC 6125, section 6.4.3).
     Dns(String),
-    /// An address.
+    /// An IP address.
     Ip(IpAddr),
 }
 
@@ -21,7 +21,7 @@ impl Name {
     /// A name or an address as people type it.
     ///
     /// # Errors
-    /// [`CertificateError::Wanted`] says what is wrong.
+    /// [`CertificateError::Wanted`], which says what is wrong.
     pub fn parse(text: &str) -> Result<Self, CertificateError> {
         if let Ok(address) = text.parse() {
             return Ok(Self::Ip(address));

@@ -1,6 +1,6 @@
-//! Revocation lists without extensions: those of version 1, and those of version 2 in which entries alone have some
-//! (RFC 5280, 5.1). `openssl ca` writes them where its settings name neither a number nor extensions. The library that
-//! builds paths reads none of them.
+//! Revocation lists without extensions: those of version 1, and those of version 2 in which only entries have
+//! extensions (RFC 5280, 5.1). `openssl ca` writes such a list if its settings name neither a number nor extensions.
+//! The library that builds paths reads none of them.
 
 use crate::chain::parsed;
 use pki_types::CertificateDer;
@@ -9,26 +9,26 @@ use webpki::{EndEntityCert, Error};
 use x509_parser::asn1_rs::{Any, FromDer};
 use x509_parser::revocation_list::CertificateRevocationList;
 
-/// A list, with what its signature is verified by.
+/// A revocation list without extensions, and what is needed to verify its signature.
 pub(crate) struct PlainList {
-    /// Content of the signer's name.
+    /// The issuer's name (DER without tag and length).
     issuer: Vec<u8>,
-    /// Seconds since 1970.
+    /// When the list was made, and when the next one is due, in seconds since 1970.
     this_update: i64,
     next_update: i64,
-    /// Serial numbers, without leading zeros.
+    /// Serial numbers of the revoked certificates, without leading zeros.
     revoked: HashSet<Vec<u8>>,
     signed: Vec<u8>,
-    /// Content of the algorithm's identifier.
+    /// Content of the signature algorithm's identifier.
     algorithm: Vec<u8>,
     signature: Vec<u8>,
 }
 
 impl PlainList {
-    /// The list in DER, which was read already; none where it has extensions.
+    /// The list in DER, of which `read` is the parsed form; `None` if the list itself has extensions.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A text that says what is wrong with the list.
     pub(crate) fn new(
         der: &[u8],
         read: &CertificateRevocationList<'_>,
@@ -45,7 +45,7 @@ impl PlainList {
         }
         let mut revoked = HashSet::new();
         for entry in read.iter_revoked_certificates() {
-            // One of them would say that the entry is another authority's.
+            // A critical extension could say that the entry is another authority's.
             if entry.iter_extensions().any(|extension| extension.critical) {
                 return Err("an entry has an extension that must be understood and is not");
             }
@@ -67,15 +67,15 @@ impl PlainList {
         }))
     }
 
-    /// Whether it says that it is of whom has this name (its content).
+    /// Whether this list names `name` as its issuer (DER without tag and length).
     pub(crate) fn is_of(&self, name: &[u8]) -> bool {
         self.issuer == name
     }
 
-    /// Whether it is signed by the key of a certificate in DER, which may sign lists.
+    /// Verifies the list's signature with the key of a certificate in DER, which must be allowed to sign lists.
     ///
     /// # Errors
-    /// [`Error`].
+    /// [`Error`] if the certificate is malformed or may not sign lists, or if the signature is wrong.
     pub(crate) fn verify(&self, issuer: &[u8]) -> Result<(), Error> {
         let usage = parsed(issuer).map_err(|_| Error::BadDer)?;
         if usage.key_usage().map_err(|_| Error::BadDer)?.is_some_and(|usage| !usage.value.crl_sign()) {
@@ -83,7 +83,7 @@ impl PlainList {
         }
         let der = CertificateDer::from(issuer);
         let issuer = EndEntityCert::try_from(&der)?;
-        // Several have the same identifier: ECDSA, for each curve.
+        // ECDSA has one algorithm for each curve, all with the same identifier.
         let algorithms = webpki::ALL_VERIFICATION_ALGS;
         let fit = algorithms.iter().filter(|one| one.signature_alg_id().as_ref() == self.algorithm);
         let is_right =
@@ -91,11 +91,11 @@ impl PlainList {
         if is_right { Ok(()) } else { Err(Error::InvalidCrlSignatureForPublicKey) }
     }
 
-    /// Whether it says at this second since 1970 that a certificate with this number, signed by that of another one, is
-    /// not revoked.
+    /// Checks that the list does not revoke the certificate with this serial number. `issuer` is its signer's
+    /// certificate in DER; `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// [`Error`]: it is revoked, or the list says nothing.
+    /// [`Error::CertRevoked`]; or why the list does not count: its signature, or its time.
     fn check(&self, serial: &[u8], issuer: &[u8], now: i64) -> Result<(), Error> {
         self.verify(issuer)?;
         if now < self.this_update {
@@ -114,11 +114,12 @@ impl PlainList {
     }
 }
 
-/// What lists say of a certificate, by its number, the content of its signer's name, and the signer's certificate in
-/// DER: whether one of them lets it pass. Where that is not needed, only a revocation is an error.
+/// Checks a certificate against the lists of its signer. The certificate is given by its serial number, the content of
+/// its signer's name, and the signer's certificate in DER. If `is_needed`, one of the lists must let it pass; otherwise
+/// only a revocation is an error.
 ///
 /// # Errors
-/// [`Error::CertRevoked`]; where it is needed, why no list of the signer lets it pass.
+/// [`Error::CertRevoked`]; if a list is needed, why no list of the signer lets the certificate pass.
 pub(crate) fn check(
     lists: &[PlainList],
     (serial, name, issuer): (&[u8], &[u8], &[u8]),
@@ -136,7 +137,7 @@ pub(crate) fn check(
     if is_needed { found } else { Ok(()) }
 }
 
-/// What is signed, and the content of the algorithm's identifier.
+/// The signed part of a list in DER, and the content of its signature algorithm's identifier.
 fn parts(der: &[u8]) -> Option<(&[u8], &[u8])> {
     let inside = content(der)?;
     let (rest, _) = Any::from_der(inside).ok()?;

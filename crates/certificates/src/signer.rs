@@ -10,7 +10,7 @@ use rcgen::{PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_RSA_SHA256, Sig
 use token::pka::ecc::EccCurve;
 use wire::Label;
 
-/// The key under a label, of RSA, P-256 or P-384.
+/// Signs certificates with the key under a label: RSA, P-256 or P-384.
 pub struct LabelSigner {
     facility: Facility,
     domain: u16,
@@ -28,10 +28,10 @@ enum Scheme {
 }
 
 impl LabelSigner {
-    /// The key under a label, whose public key a card tells.
+    /// A signer with the key under a label, whose public half a card gives.
     ///
     /// # Errors
-    /// [`CertificateError::Key`] for keys that TLS does not take; what a card says.
+    /// [`CertificateError::Key`] for a key that TLS does not take; else as [`public_key`].
     pub fn new(facility: Facility, domain: u16, label: Label) -> Result<Self, CertificateError> {
         let public = public_key(&facility, domain, &label)?;
         let unfit = |cause: String| CertificateError::Key { label: label.clone(), cause };
@@ -48,7 +48,7 @@ impl LabelSigner {
         Ok(Self { facility, domain, label, public, bits, scheme })
     }
 
-    /// Its public key.
+    /// The public half of the key.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
@@ -106,10 +106,10 @@ impl rcgen::SigningKey for LabelSigner {
     }
 }
 
-/// The public key under a label.
+/// The public key under a label, as a card gives it.
 ///
 /// # Errors
-/// What a card says.
+/// [`CertificateError`] if no card answers, the card refuses, or its answer is no public key.
 pub fn public_key(facility: &Facility, domain: u16, label: &Label) -> Result<PublicKey, CertificateError> {
     let answered = facility.ask(domain, &private_keys::public_key(&label.to_field()))?;
     if !answered.codes().has_output() {

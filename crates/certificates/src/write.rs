@@ -14,32 +14,34 @@ const COMMON_NAME_CHARACTERS_MAX: usize = 64;
 const SERIAL_BYTES: usize = 16;
 /// Bytes of a key identifier, the first of a SHA-256 (RFC 7093, section 2).
 const KEY_ID_BYTES: usize = 20;
-/// Most days that a self-signed certificate is valid.
-const DAYS_MAX: u32 = 36_500;
+/// At most this many days a self-signed certificate is valid.
+pub const DAYS_MAX: u32 = 36_500;
 
-/// What a certificate is to say.
+/// The contents that a certificate is to have.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// What it is for; the first one is the common name where it fits and no other subject is given.
+    /// Names that the certificate is for, at least one; the first is also the common name if it has at most 64
+    /// characters.
     pub names: Vec<Name>,
     /// Organization of the subject.
     pub organization: Option<String>,
     /// Country of the subject, two letters.
     pub country: Option<String>,
-    /// Asks for, or says, that clients authenticate with it as well.
+    /// Whether clients may authenticate with the certificate too (extended key usage).
     pub for_clients: bool,
 }
 
 /// A request for a certificate (PKCS #10, RFC 2986) in PEM, signed by the key that it asks for.
 ///
 /// # Errors
-/// [`CertificateError`] for names that fit no certificate, and what a card says.
+/// [`CertificateError`] for names that fit no certificate, or if the card does not sign.
 pub fn request(signer: &LabelSigner, wanted: &Wanted) -> Result<String, CertificateError> {
     let request = params(signer, wanted)?.serialize_request(signer).map_err(refused)?;
     request.pem().map_err(refused)
 }
 
-/// A certificate that its own key signed, in PEM: for tests, and for clients that are given it.
+/// A certificate that its own key signed, in PEM: for tests, and for clients that are configured to trust this
+/// certificate.
 ///
 /// # Errors
 /// As [`request`]; also for zero days, or more than a hundred years.
@@ -96,8 +98,8 @@ fn params(signer: &LabelSigner, wanted: &Wanted) -> Result<CertificateParams, Ce
             Name::Ip(address) => Ok(SanType::IpAddress(*address)),
         })
         .collect::<Result<_, _>>()?;
-    // Which usages a key needs that signs (TLS 1.3, and 1.2 with ECDHE) or that secrets are enciphered for (RSA in TLS
-    // 1.2).
+    // A key that signs (TLS 1.3, and 1.2 with ECDHE) needs the first usage. An RSA key to which TLS 1.2 enciphers
+    // secrets also needs the second.
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     if matches!(signer.public(), keyfiles::PublicKey::Rsa { .. }) {
         params.key_usages.push(KeyUsagePurpose::KeyEncipherment);
@@ -112,7 +114,7 @@ fn params(signer: &LabelSigner, wanted: &Wanted) -> Result<CertificateParams, Ce
     Ok(params)
 }
 
-/// What the library refused: a name or text with letters that a certificate does not take, or what the card said.
+/// The error for what the library refused: a name or text with characters that no certificate takes, or a card's error.
 fn refused(error: rcgen::Error) -> CertificateError {
     match error {
         rcgen::Error::PemError(cause) => CertificateError::Wanted(cause),

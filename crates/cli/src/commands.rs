@@ -44,7 +44,7 @@ pub use measure::run as measure;
 use crate::args::{Arguments, Command};
 use crate::failure::Failure;
 
-/// Runs what was typed.
+/// Runs the command that the command line names.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let home = arguments.home.as_deref();
     match &arguments.command {

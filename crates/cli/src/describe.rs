@@ -18,18 +18,18 @@ use token::{Format, Holds, Under};
 use wire::bounds::LABEL_BYTES;
 use wire::control::{Register, TokenForm};
 
-/// A field: its name and what it says.
+/// A field: its name and its value.
 pub type Field = (&'static str, String);
 
-/// What bytes say of themselves.
+/// Description of the bytes: a token, a label or a TR-31 block.
 pub struct Description {
-    /// In the order in which they are shown.
+    /// The fields in display order.
     pub fields: Vec<Field>,
-    /// Why there are no more of them: what is wrong with the token, or which part of it is of no kind that is served.
+    /// Why the fields end early: the token's defect, or the part of it that is not supported.
     pub problem: Option<String>,
 }
 
-/// What a token says, or a label, or a TR-31 block.
+/// Describes a token, a label or a TR-31 block.
 pub fn describe(bytes: &[u8]) -> Description {
     match read(bytes) {
         Ok(fields) => Description { fields, problem: None },
@@ -48,7 +48,7 @@ fn read(bytes: &[u8]) -> Result<Vec<Field>, String> {
         Format::VariableInternal | Format::VariableExternal => variable::fields(bytes)?,
         Format::PkaInternal | Format::PkaExternal => pka::fields(bytes)?,
         Format::KeyBlock => return tr31::fields(bytes),
-        // Of less than a header, or with blanks in it.
+        // A key block shorter than its header, or with blanks in it, is classified as a label.
         Format::Label if token::tr31::begins(bytes) && bytes.len() != LABEL_BYTES => {
             return tr31::fields(bytes);
         }
@@ -77,7 +77,7 @@ fn unknown(bytes: &[u8]) -> String {
     format!("byte 0 is X'{first:02X}', with which no token and no label begins")
 }
 
-/// What the header of a token says that is not read whole.
+/// The header's fields of a token that cannot be read whole; empty if its header is unknown.
 fn outline(bytes: &[u8]) -> Vec<Field> {
     let Ok(found) = token::describe(bytes) else { return Vec::new() };
     let kind = match found.format {
@@ -148,7 +148,7 @@ fn wrapping(form: TokenForm, is_checked: bool, is_enhanced: bool) -> String {
     .to_owned()
 }
 
-/// Keywords in a row.
+/// The keywords, separated by blanks; `none` for an empty list.
 fn listed(words: &[&str]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(" ") }
 }

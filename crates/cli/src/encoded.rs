@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 /// Longest file that is read, in bytes: a token in hexadecimal, in lines.
 const FILE_BYTES_MAX: usize = 3 * TOKEN_BYTES_MAX;
 
-/// How a file is called in messages.
+/// The file's name in messages.
 pub fn shown(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
@@ -22,7 +22,7 @@ pub fn shown(path: &Path) -> String {
 /// # Errors
 /// [`Failure`] for a file that cannot be read, is empty, or is longer than any token.
 pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    // Room for all of it: what is read is copied nowhere else.
+    // Space for the whole file, so that growing the buffer leaves no copy of a clear key.
     let mut given = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX + 2));
     let limit = FILE_BYTES_MAX as u64 + 1;
     let read = if path == Path::new("-") {
@@ -42,8 +42,8 @@ pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     Ok(token)
 }
 
-/// The token in text, if text it is; a token begins with a byte that no text begins with. A key block of TR-31 and a
-/// label are text themselves.
+/// The token in `given`: decoded if it is text, else unchanged. A token begins with a byte that no text begins with. A
+/// key block of TR-31 and a label are text themselves.
 fn decoded(given: Zeroizing<Vec<u8>>) -> Zeroizing<Vec<u8>> {
     let text = given
         .trim_ascii()
@@ -67,13 +67,13 @@ fn decoded(given: Zeroizing<Vec<u8>>) -> Zeroizing<Vec<u8>> {
     given
 }
 
-/// As `cryptand verb` and `cryptand key public-key` print it, with or without `hex:`.
+/// A token in hexadecimal digits, with or without `hex:`, as `cryptand verb` and `cryptand key public-key` print it.
 fn of_hexadecimal(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let digits = text.strip_prefix(b"hex:").unwrap_or(text);
     if digits.is_empty() { None } else { prompt::hexadecimal(std::str::from_utf8(digits).ok()?).ok() }
 }
 
-/// RFC 4648, in lines of any length, with its padding.
+/// A token in base64 (RFC 4648), in lines of any length, with its padding.
 fn of_base64(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(text.len()));
     let letters = || text.iter().filter(|byte| !byte.is_ascii_whitespace());
@@ -99,7 +99,7 @@ fn of_base64(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
             bytes.push((held >> bits) as u8);
         }
     }
-    // What is left of the last letter is zero.
+    // The unused low bits of the last letter must be zero.
     (held & ((1 << bits) - 1) == 0).then_some(bytes)
 }
 

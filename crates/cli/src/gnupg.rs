@@ -1,4 +1,4 @@
-//! What to type here in place of a flag of GnuPG, for whoever types that out of habit.
+//! Hints for users who type a flag of GnuPG: what to type here instead.
 
 use std::ffi::OsString;
 
@@ -28,7 +28,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["--use-agent"], "cryptand agent unlock WHO"),
 ];
 
-/// The first flag of gpg among what was typed, and what does the same here.
+/// The first flag of gpg on the command line, and this program's equivalent.
 pub fn instead(typed: impl IntoIterator<Item = OsString>) -> Option<(&'static str, &'static str)> {
     typed.into_iter().find_map(|word| {
         // `--local-user=WHO` is the flag, too.

@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.format(&mut args::command()).exit(),
     };
-    // Every command: most read a secret sooner or later, and which does is nothing to keep a list of.
+    // Every command does this: nearly all of them read a secret at some point.
     let run = || {
         // The laboratory's program holds itself to the level that was typed.
         if let args::Command::Measure(_) = arguments.command {
@@ -55,9 +55,9 @@ fn main() -> ExitCode {
     };
     match run() {
         Ok(()) => ExitCode::SUCCESS,
-        // A reader that went away (`| head`) is not a failure of ours.
+        // A reader that went away (`| head`) is no failure of this program.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
-        // It stands in what was printed.
+        // The printed text already says it.
         Err(failure @ failure::Failure::Unwell(_)) => ExitCode::from(failure.exit_code()),
         Err(failure) => {
             eprintln!("cryptand: {}", keyring::store::printable_lines(&failure.to_string()));

@@ -53,19 +53,19 @@ pub fn store(options: &StoreOptions) -> Result<Keyring, Failure> {
     Ok(Keyring::open(&data.join("pgp")))
 }
 
-/// Where the user's agent listens; none where no agent is to be used.
+/// The socket's place of the user's agent; none if no agent is to be used.
 pub fn agent_place() -> Option<agent::Place> {
     agent::Place::of_user(data_folder().as_deref())
 }
 
-/// The user's folder of this program's data.
+/// This program's folder in the user's data folder; none without `XDG_DATA_HOME` and `HOME`.
 fn data_folder() -> Option<PathBuf> {
     let data = env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let data = data.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")));
     data.map(|data| data.join("cryptand"))
 }
 
-/// How the work is laid out, by what was typed.
+/// Resources of the work: engine, threads, processors, durability.
 pub struct Layout {
     engine: Engine,
     provider: Provider,
@@ -76,8 +76,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of what was typed; `is_durable` where outputs are to be on the disk. For portable code the program executes
-    /// itself again, held to that level: first of all.
+    /// The layout that the command line asks for; `is_durable` makes outputs reach the disk. For portable code the
+    /// program first executes itself again, held to that level.
     pub fn new(options: &RunOptions, is_durable: bool) -> Result<Self, Failure> {
         let provider = match options.provider {
             ProviderName::Software => Provider::Software,
@@ -107,7 +107,7 @@ impl Layout {
         })
     }
 
-    /// Cards that compute with clear RSA keys, where that was asked for: those of the home.
+    /// The home's cards that compute with clear RSA keys; none unless they were asked for.
     pub fn accelerators(&self, home: Option<&Path>) -> Result<Option<Accelerators>, Failure> {
         if self.provider != Provider::Card {
             return Ok(None);
@@ -116,13 +116,14 @@ impl Layout {
         Ok(Some(Accelerators { facility, domain: 0 }))
     }
 
-    /// Threads for small files side by side.
+    /// Number of threads for small files that are worked on side by side.
     pub fn threads(&self) -> usize {
         let found = || std::thread::available_parallelism().map_or(1, NonZero::get);
         self.threads.unwrap_or_else(found)
     }
 
-    /// For the pipeline. `is_beside` where other files are worked on too: then all stays in the caller's thread.
+    /// The pipeline's settings. With `is_beside`, other files are worked on too, so all work stays in the caller's
+    /// thread.
     pub fn run<'a>(
         &'a self,
         progress: &'a dyn Progress,
@@ -143,7 +144,7 @@ impl Layout {
     }
 }
 
-/// Whether the machine has a processor of this number; where that is not told, every number is taken.
+/// Whether the machine has a processor of this number; true for any number if the system does not tell.
 fn is_processor(number: usize) -> bool {
     let all = Path::new("/sys/devices/system/cpu");
     !all.join("possible").exists() || all.join(format!("cpu{number}")).exists()
@@ -173,7 +174,7 @@ pub fn output(target: &Target, overwrite: bool) -> Output {
     }
 }
 
-/// Bytes on a terminal help nobody and may confuse it.
+/// Refuses binary output on a terminal.
 pub fn refuse_terminal(target: &Target) -> Result<(), Failure> {
     if *target == Target::Stdout && stdout().is_terminal() {
         return Err(Failure::Usage(
@@ -183,7 +184,7 @@ pub fn refuse_terminal(target: &Target) -> Result<(), Failure> {
     Ok(())
 }
 
-/// For `map_err`: what the pipeline said of an input.
+/// For `map_err`: the failure for the pipeline's error on an input.
 pub fn failed(name: &str) -> impl FnOnce(pipeline::Error) -> Failure {
     move |error| PgpFailure::pipeline(name, error).into()
 }

@@ -1,4 +1,4 @@
-//! What commands write: text and JSON to standard output, tables for people, and files that are their owner's alone.
+//! Output of commands: text and JSON to standard output, tables for people, and files for their owner alone.
 
 use crate::encoded::shown;
 use crate::failure::Failure;
@@ -16,8 +16,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
         .map_err(Failure::io("write to standard output"))
 }
 
-/// Writes a file that is for its owner alone, and must not be there yet: what is there may be the only copy of
-/// something.
+/// Writes a new file that only its owner can read. An existing file is an error: it may be the only copy of something.
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = || Failure::io(format!("write {}", shown(path)));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
@@ -43,14 +42,14 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 /// of ASCII, which JSON escapes, are escaped too.
 pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::io("write JSON")(error.into()))?;
-    // They stand within strings only: everything else is ASCII.
+    // Such characters stand within strings only: everything else is ASCII.
     if !text.chars().any(keyring::store::steers) {
         return Ok(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
         if keyring::store::steers(letter) {
-            // All of them are below U+10000.
+            // Each such character is below U+10000.
             escaped.push_str(&format!("\\u{:04x}", u32::from(letter)));
         } else {
             escaped.push(letter);

@@ -52,7 +52,7 @@ impl Owned {
         Ok(owned)
     }
 
-    /// The values as arguments, with what follows from them.
+    /// The values as arguments; lengths and counts that were left out are filled in.
     pub fn arguments(&self) -> Arguments<'_> {
         let mut arguments = Arguments::new(self.verb);
         for (position, value) in self.values.iter().enumerate() {
@@ -151,7 +151,7 @@ pub fn answer(codes: wire::Codes, arguments: Option<&Arguments<'_>>) -> Value {
     Value::Object(object)
 }
 
-/// An element of a rule array, without the blanks at its end; as it is in hexadecimal if it is no text.
+/// An element of a rule array without trailing blanks, or in hexadecimal if it is not text.
 fn element(bytes: &[u8]) -> Value {
     let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
     match std::str::from_utf8(bytes) {

@@ -13,7 +13,7 @@ pub fn secret(question: &str) -> Result<Zeroizing<String>, Failure> {
     if io::stdin().is_terminal() {
         let mut interrupts = SigSet::empty();
         interrupts.add(Signal::SIGINT);
-        // Raised where Ctrl-C is read: it ends this process once the terminal echoes again, and not before.
+        // Ctrl-C is held back while the terminal does not echo: it ends this process once the terminal echoes again.
         let held = interrupts.thread_block();
         let answer = rpassword::prompt_password(question);
         if held.is_ok() {
@@ -25,7 +25,7 @@ pub fn secret(question: &str) -> Result<Zeroizing<String>, Failure> {
     line()
 }
 
-/// Asks whether something is meant, on a terminal, unless `yes` says so. Only a yes is no failure.
+/// Asks on a terminal for a confirmation, unless `yes`. Any answer but a yes is a failure.
 pub fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
     if yes {
         return Ok(());
@@ -40,7 +40,7 @@ pub fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
     if matches!(line()?.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(Failure::Declined) }
 }
 
-/// Asks for something that is no secret, on a terminal.
+/// Asks on a terminal for something that is no secret; the answer is echoed.
 pub fn shown(question: &str) -> Result<Zeroizing<String>, Failure> {
     eprint!("{question}");
     io::stderr().flush().map_err(Failure::io("write to the terminal"))?;
@@ -57,7 +57,7 @@ pub fn until_valid<T>(mut ask: impl FnMut() -> Result<T, Failure>) -> Result<T, 
     }
 }
 
-/// Has one person finish before the next one looks: clears a terminal, with what it has scrolled past.
+/// Waits until one person has finished before the next one looks, and then clears the terminal with its scrollback.
 pub fn hand_over(question: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         return Ok(());

@@ -27,12 +27,12 @@ pub fn connect(asked: Option<&Path>) -> Result<Facility, Failure> {
     Ok(Facility::open(&home_folder(asked)?, options()?)?)
 }
 
-/// Reaches the daemon of the home, starting it where it does not run and may be started by who needs it.
+/// Reaches the daemon of the home. If the daemon does not run and may be started on demand, this starts it.
 pub fn connect_or_start(folder: &Path) -> Result<Facility, Failure> {
     Ok(Facility::open(folder, Options { start_daemon: true, ..options()? })?)
 }
 
-/// Reaches the daemon of the home, starting it where it does not run: somebody asked for that. Whether it had to be.
+/// Reaches the daemon of the home; starts it if it does not run. True if it was started.
 pub fn start(home: &Home) -> Result<(Facility, bool), Failure> {
     match Facility::open(home.folder(), options()?) {
         Err(facility::FacilityError::NotRunning { .. }) => {
@@ -43,12 +43,12 @@ pub fn start(home: &Home) -> Result<(Facility, bool), Failure> {
     }
 }
 
-/// As a process of the tenant whose credential the environment names.
+/// Options of a connection as the tenant whose credential the environment names.
 fn options() -> Result<Options, Failure> {
     Ok(Options { credential: facility::credential::from_environment()?, ..Options::default() })
 }
 
-/// The programs that belong to this one, where they were built or installed.
+/// The programs of this installation, found beside this one; an error if they are missing.
 pub fn programs() -> Result<Programs, Failure> {
     let own = env::current_exe().map_err(Failure::io("find this program's own path"))?;
     Programs::beside(&own).ok_or(Failure::ProgramsMissing { own })

@@ -4,8 +4,8 @@
 use crate::failure::Failure;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-/// Leaves no core file from here on, and lets no process of the same user trace this one or read its memory. A program
-/// that is executed begins anew: of this it keeps the limit alone.
+/// Stops core files from here on, and keeps other processes of the same user from tracing this one or reading its
+/// memory. An executed program keeps only the limit on core files.
 pub fn enter() -> Result<(), Failure> {
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     let left =

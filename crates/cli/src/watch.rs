@@ -22,30 +22,30 @@ pub struct Watcher {
     status: Option<Status>,
 }
 
-/// All cards at one time.
+/// Readings of all cards at one time.
 pub struct Look {
-    /// When.
+    /// Time of the readings.
     pub at: Instant,
-    /// Why the daemon did not answer, for people; `None` where it did.
+    /// Why the daemon did not answer, for people; `None` if it did.
     pub trouble: Option<String>,
     /// The cards, by index.
     pub cards: Vec<CardLook>,
     /// Names of tenants by account.
     pub names: BTreeMap<u32, String>,
-    /// What else the daemon said last; none before it said anything.
+    /// The daemon's last status; none before its first answer.
     pub status: Option<Status>,
 }
 
-/// A card at one time.
+/// A reading of one card.
 pub struct CardLook {
-    /// What the daemon said of it last.
+    /// The daemon's last row for the card.
     pub row: CardRow,
-    /// What the card recorded; none while it has no process.
+    /// The card's samples; none while the card has no process.
     pub snapshot: Option<Snapshot>,
 }
 
 impl Watcher {
-    /// Of the home in this folder; nothing is looked at yet.
+    /// A watcher of the home in this folder, before its first look.
     pub fn new(folder: PathBuf) -> Self {
         Self {
             folder,
@@ -66,7 +66,7 @@ impl Watcher {
         Ok(self.read(None))
     }
 
-    /// Looks at every card; without a daemon, at those that are known.
+    /// Looks at every card; without a daemon, at the known cards.
     pub fn look(&mut self) -> Look {
         let trouble = self.meet().err().map(|error| error.to_string());
         self.read(trouble)
@@ -93,7 +93,7 @@ impl Watcher {
                 Ok(observation) => {
                     self.observations.insert(row.index, observation);
                 }
-                // It is just being started, or again: the next look finds it.
+                // The card is starting or restarting: the next look finds its page.
                 Err(FacilityError::Refused { .. } | FacilityError::Io { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -107,7 +107,7 @@ impl Watcher {
             let mut row = row.clone();
             if trouble.is_some() {
                 row.state = match snapshot.as_ref().and_then(|seen| seen.counters.state) {
-                    // Its page says what it last was.
+                    // The card's process is gone: its page holds only its last state.
                     _ if !runs(row.pid) => CardState::Created,
                     Some(state) => state,
                     None => row.state,
@@ -121,8 +121,8 @@ impl Watcher {
 }
 
 impl Look {
-    /// Names of the accounts that have records, each once: an account without a name of its own, or with one
-    /// that another has as well, is told by its number.
+    /// Names of the accounts that have records, each unique. An account without a name, or with another's name, is
+    /// named by its number.
     pub fn account_names(&self) -> BTreeMap<u32, String> {
         let accounts = self.cards.iter().filter_map(|card| card.snapshot.as_ref());
         let mut accounts: Vec<u32> =
@@ -142,19 +142,19 @@ impl Look {
     }
 }
 
-/// Whether there is a process of this number. It may be another one by now; then the card is told on as it last was.
+/// Whether a process has this number. It may be another process by now; then the card keeps its last state.
 fn runs(pid: u32) -> bool {
     PathBuf::from(format!("/proc/{pid}")).exists()
 }
 
-/// How long something took, in microseconds; none where nothing did.
+/// Percentiles and maximum of durations, in microseconds; none without samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Times {
-    /// The median.
+    /// The median duration.
     pub p50: Option<f64>,
-    /// The 99th percentile.
+    /// The 99th percentile of the durations.
     pub p99: Option<f64>,
-    /// The longest.
+    /// The longest duration.
     pub max: Option<f64>,
 }
 
@@ -169,14 +169,14 @@ impl Times {
     }
 }
 
-/// What was counted and timed, in an interval or since the start.
+/// Counts and times, in an interval or since the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
     /// Requests answered.
     pub requests: u64,
     /// Requests refused before they ran.
     pub refused: u64,
-    /// Requests of a batch, on average.
+    /// Average number of requests in a batch.
     pub fill: Option<f64>,
     /// Waiting times.
     pub queue_us: Times,
@@ -197,14 +197,14 @@ impl Figures {
     }
 }
 
-/// What happened in an interval, beside what happened since the start.
+/// Activity in an interval, beside the totals since the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Activity {
     /// Requests a second.
     pub requests_per_s: f64,
     /// Share of the time spent on batches; of tenants and verbs, summed over cards.
     pub utilisation: f64,
-    /// Rate over utilisation: what a card would do that did nothing else, without a pause.
+    /// Rate divided by utilisation: requests per second of a card that did only this, without a pause.
     pub itr_per_s: Option<f64>,
     /// Requests refused a second.
     pub refused_per_s: f64,
@@ -212,10 +212,10 @@ pub struct Activity {
     pub bytes_in_per_s: f64,
     /// Payload bytes given out a second.
     pub bytes_out_per_s: f64,
-    /// Of the interval.
+    /// Counts and times of the interval.
     #[serde(flatten)]
     pub interval: Figures,
-    /// Since the processes of the cards began.
+    /// Counts and times since the cards' processes began.
     pub since_start: Figures,
 }
 
@@ -239,25 +239,25 @@ impl Activity {
 /// One card in an interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CardActivity {
-    /// Its index.
+    /// The card's index.
     pub card: u32,
-    /// What it is for.
+    /// Name of the card's personality.
     pub personality: &'static str,
-    /// Where it stands.
+    /// Name of the card's state.
     pub state: &'static str,
-    /// Counts its processes.
+    /// Number that tells the card's successive processes apart.
     pub generation: u64,
     /// Queues attached.
     pub queues: u32,
-    /// Requests that wait or run.
+    /// Requests that wait or run in the card.
     pub queue_length: u64,
     /// Sweeps over the queues a second.
     pub polls_per_s: f64,
-    /// Times a second that it went to sleep.
+    /// How many times per second the card went to sleep.
     pub sleeps_per_s: f64,
-    /// Times a second that it was woken.
+    /// How many times per second the card was woken.
     pub wakeups_per_s: f64,
-    /// What it did; nothing while it has no process.
+    /// The card's activity; zeros while it has no process.
     #[serde(flatten)]
     pub activity: Activity,
 }
@@ -267,19 +267,19 @@ pub struct CardActivity {
 pub struct NamedActivity {
     /// The tenant's or the verb's name.
     pub name: String,
-    /// Cards that have served it.
+    /// Number of cards that have served the tenant or verb.
     pub cards: usize,
-    /// What it did.
+    /// Activity of the tenant or verb, summed over cards.
     #[serde(flatten)]
     pub activity: Activity,
 }
 
-/// What happened between two looks.
+/// The differences between two looks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Interval {
-    /// Its length in seconds.
+    /// Length of the interval in seconds.
     pub interval_s: f64,
-    /// Why the daemon did not answer; none where it did.
+    /// Why the daemon did not answer; none if it did.
     pub trouble: Option<String>,
     /// The cards, by index.
     pub cards: Vec<CardActivity>,
@@ -289,7 +289,7 @@ pub struct Interval {
     pub verbs: Vec<NamedActivity>,
 }
 
-/// Records of one tenant or verb, gathered over cards.
+/// Samples of one tenant or verb, gathered over cards.
 #[derive(Default)]
 struct Gathered {
     cards: usize,
@@ -313,7 +313,8 @@ impl Gathered {
 }
 
 impl Interval {
-    /// From one look to the next. A process that was not there at the first did all that it did since.
+    /// The interval from one look to the next. A process that is new in the second look counts with all of its
+    /// activity.
     pub fn between(before: &Look, now: &Look) -> Self {
         let elapsed = now.at.saturating_duration_since(before.at);
         let seconds = elapsed.max(Duration::from_micros(1)).as_secs_f64();
@@ -470,7 +471,7 @@ mod tests {
         assert_eq!(interval.cards[0].activity.requests_per_s, 30.0);
         assert_eq!(interval.tenants[0].activity.requests_per_s, 30.0);
         assert_eq!(interval.cards[1].activity, Activity::default());
-        // Two looks at the same instant give no rate that is not a number.
+        // Two looks at the same instant give finite rates.
         let same = Interval::between(&now, &now);
         assert!(same.cards.iter().all(|card| card.activity.requests_per_s.is_finite()));
     }

@@ -1,4 +1,4 @@
-//! What cards' personalities and states are called.
+//! Names of cards' personalities and states.
 
 use wire::control::{CardState, Personality};
 

@@ -1,10 +1,11 @@
-//! The secret arena: heap and stack of a process that holds keys, in lengths that a card needs.
+//! The secret arena: heap and stack of a process that holds keys, with the lengths that a card
+//! needs.
 //!
 //! Everything that the program allocates lies in one region that is kept for secrets: pages of
-//! `memfd_secret` (which even the kernel does not map), or, where the kernel has none, locked pages
-//! kept out of dumps. Since nothing has to be marked as secret, nothing can be forgotten: master keys,
-//! unwrapped keys, frames of verbs, batch scratch and the C library's contexts are all there, and so
-//! is the stack, once [`on_arena_stack`] has moved it. A block is wiped when it is freed.
+//! `memfd_secret` (which even the kernel does not map), or, if the kernel has none, locked pages
+//! kept out of dumps. Since nothing has to be marked as secret, nothing can be forgotten: master
+//! keys, unwrapped keys, frames of verbs, batch scratch and the C library's contexts are all there.
+//! The stack is there too, once [`on_arena_stack`] has moved it. A block is wiped when it is freed.
 //!
 //! ```text
 //! up to 64 KiB    free lists, one per 16 bytes up to 1 KiB, then four per doubling
@@ -26,46 +27,48 @@ mod stack;
 pub use pages::{Kind, WorkPages};
 pub use stack::{STACK_BYTES, on_arena_stack};
 
-/// Wanted length of the region, in bytes: the stack, queues and tables, prepared keys, and what the largest pass takes.
+/// Wanted length of the region, in bytes: the stack, queues and tables, prepared keys, and the
+/// memory of the largest pass.
 pub const ARENA_BYTES: usize =
     (STACK_BYTES + TABLES_BYTES + CONTEXTS_BYTES + COPIES * (BATCH_BYTES_MAX + BULK_BYTES_MAX))
         .next_multiple_of(1 << 20);
-/// A region shorter than this is not worth locking: no card begins in it.
+/// A region shorter than this, in bytes, is not worth locking: no card can start in it.
 pub const ARENA_BYTES_MIN: usize = 4 << 20;
 /// Part of the region for queues, grants, roles, tenants and costs, in bytes.
 const TABLES_BYTES: usize = 32 << 20;
-/// Part of the region for prepared RSA keys, in bytes: if there are more, those of one domain are evicted.
+/// Part of the region for prepared RSA keys, in bytes: if it is full, keys of one domain are
+/// evicted.
 const CONTEXTS_BYTES: usize = 64 << 20;
-/// Most copies of a request's payload that are in memory at once: its copy, its answer, and those that its verb and the
-/// kernel's lanes make of it.
+/// At most this many copies of a request's payload are in memory at once: its copy, its answer, and
+/// those that its verb and the kernel's lanes make of it.
 pub const COPIES: usize = 5;
 /// Further memory of a request, in bytes: arguments, the computation, prepared keys.
 pub const REQUEST_BYTES: usize = 24 << 10;
-/// Every cached block begins at a multiple of this, in bytes.
+/// Every cached block begins at a multiple of this number of bytes.
 const GRAIN: usize = 16;
-/// Blocks up to this length have a class per [`GRAIN`], in bytes.
+/// Blocks up to this length, in bytes, have one class per [`GRAIN`].
 const FINE_BYTES_MAX: usize = 1024;
 /// Largest block that is kept in a free list, in bytes.
 const CACHED_BYTES_MAX: usize = 64 << 10;
 const FINE_CLASSES: usize = FINE_BYTES_MAX / GRAIN;
 const CLASSES: usize = FINE_CLASSES + 4 * (CACHED_BYTES_MAX / FINE_BYTES_MAX).trailing_zeros() as usize;
-/// [`room`] finds nothing that is shorter than this, in bytes.
+/// [`room`] ignores pieces shorter than this, in bytes.
 const ROOM_BYTES_MIN: usize = 16 << 10;
-/// How often it halves the distance between what is there and what is not.
+/// How often [`room`] halves the interval between a length that is free and one that is not.
 const ROOM_STEPS: usize = 4;
 
-/// What the arena of this program got from the system.
+/// The memory that the arena of this program got from the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// How the region is protected; none before the first allocation.
     pub region: Option<Kind>,
     /// Length of the region in bytes.
     pub region_bytes: usize,
-    /// The limit of locked memory when it was made, in bytes; none where there was none.
+    /// The limit of locked memory when the region was mapped, in bytes; none if there was no limit.
     pub limit_bytes: Option<u64>,
-    /// What is allocated, free lists included, in bytes.
+    /// Number of bytes allocated, free lists included.
     pub used_bytes: usize,
-    /// The most that ever was.
+    /// Greatest number of bytes that was ever allocated.
     pub peak_bytes: usize,
 }
 
@@ -77,7 +80,7 @@ pub struct SecretHeap {
 static HEAP: Heap = Heap::new();
 
 impl SecretHeap {
-    /// The allocator; all of them share the one arena of the process.
+    /// The allocator; all its values share the one arena of the process.
     pub const fn new() -> Self {
         Self { _private: () }
     }
@@ -89,13 +92,13 @@ impl Default for SecretHeap {
     }
 }
 
-/// What the arena has; zeros in a program whose global allocator is another.
+/// The arena's memory and use; zeros in a program with another global allocator.
 pub fn report() -> Report {
     HEAP.with(|inner| inner.report)
 }
 
-/// How much can be allocated in one piece now, in bytes: `wanted`, or less if that is not free. All of it can also be
-/// allocated in pieces. In a program with another global allocator, `wanted`.
+/// Length that can be allocated in one piece now, in bytes: `wanted`, or less if that is not free.
+/// All of it can also be allocated in pieces. In a program with another global allocator, `wanted`.
 pub fn room(wanted: usize) -> usize {
     HEAP.room(wanted)
 }
@@ -122,7 +125,7 @@ unsafe impl GlobalAlloc for SecretHeap {
     }
 }
 
-/// The class of blocks that a layout is served from; `None` where it has pieces of its own.
+/// The class of blocks that serves a layout; `None` if such blocks are cut from the region.
 fn class_of(layout: Layout) -> Option<usize> {
     let size = layout.size();
     if layout.align() > GRAIN || size > CACHED_BYTES_MAX {
@@ -137,9 +140,9 @@ fn class_of(layout: Layout) -> Option<usize> {
     }
 }
 
-/// A layout as it is cut from the region: it begins at a multiple of [`GRAIN`] and ends with talc's word behind it at
-/// another. So whatever is free does too, and what is long enough for a block has room for it: pieces that are never
-/// taken would be looked at for each block.
+/// A layout as it is cut from the region: it begins at a multiple of [`GRAIN`] and ends with talc's
+/// word before another. So free pieces do too, and a piece that is long enough for a block also has
+/// room for its alignment. Otherwise pieces that never fit would be looked at for each block.
 fn piece(layout: Layout) -> Option<Layout> {
     let bytes = layout.size().checked_next_multiple_of(GRAIN)?.checked_add(GRAIN - size_of::<usize>())?;
     Layout::from_size_align(bytes, layout.align().max(GRAIN)).ok()
@@ -154,7 +157,7 @@ const fn class_bytes(class: usize) -> usize {
     (FINE_BYTES_MAX << doubling) / 4 * (5 + step)
 }
 
-/// What the blocks of a class are cut as.
+/// The layout in which the blocks of a class are cut.
 const fn class_layout(class: usize) -> Layout {
     match Layout::from_size_align(class_bytes(class), GRAIN) {
         Ok(layout) => layout,
@@ -162,22 +165,22 @@ const fn class_layout(class: usize) -> Layout {
     }
 }
 
-/// A free block: its first word names the next one, the rest is zero.
+/// A free block: its first word points to the next free block, the rest is zero.
 struct Free {
     next: *mut Free,
 }
 
 thread_local! {
-    /// Free blocks of each class. A thread's own, so that no lock is needed for most blocks; a card
-    /// has one thread. What a thread has here when it ends is not used again.
+    /// Free blocks of each class, for this thread alone, so that most blocks need no lock; a card
+    /// has one thread. Blocks that a thread has here when it ends are not used again.
     static FREE: [Cell<*mut Free>; CLASSES] = const { [const { Cell::new(std::ptr::null_mut()) }; CLASSES] };
 }
 
-/// A block that was had.
+/// The result of an allocation.
 struct Had {
-    /// Its first byte; null where there is none.
+    /// First byte of the block; null if the allocation failed.
     start: *mut u8,
-    /// All of it but the first word is zero.
+    /// Whether all of the block but its first word is zero.
     is_wiped: bool,
 }
 
@@ -236,7 +239,7 @@ impl Heap {
         Had { start: head.cast(), is_wiped: true }
     }
 
-    /// A block cut from the region; from what free lists held where nothing else is left.
+    /// A block cut from the region; if no piece is free, after the free lists have been given back.
     #[cold]
     fn cut(&self, layout: Layout) -> Had {
         let start = self.with(|inner| inner.cut(layout)).or_else(|| {
@@ -246,7 +249,8 @@ impl Heap {
         Had { start: start.map_or(std::ptr::null_mut(), NonNull::as_ptr), is_wiped: false }
     }
 
-    /// Gives what this thread's free lists hold back to the region, where neighbours grow together.
+    /// Gives the blocks of this thread's free lists back to the region, where neighbouring pieces
+    /// are joined.
     fn tidy(&self) {
         for class in 0..CLASSES {
             let mut head = FREE.with(|free| free[class].replace(std::ptr::null_mut()));
@@ -269,7 +273,7 @@ impl Heap {
             return wanted;
         }
         self.tidy();
-        // Beyond `more` there is nothing in one piece, and `less` is there.
+        // No piece as long as `more` is free; in the end one as long as `less` is.
         let (mut less, mut more) = (wanted, wanted);
         while !self.is_there(less) {
             more = less;
@@ -285,7 +289,7 @@ impl Heap {
         less
     }
 
-    /// Whether so much can be had in one piece.
+    /// Whether this many bytes are free in one piece.
     fn is_there(&self, bytes: usize) -> bool {
         let Ok(layout) = Layout::from_size_align(bytes.max(1), GRAIN) else { return false };
         self.with(|inner| {
@@ -310,7 +314,7 @@ impl Heap {
             }
             return;
         };
-        // SAFETY: the whole block is of the length of its class and nobody else uses it any more.
+        // SAFETY: the whole block has the length of its class and nobody else uses it any more.
         unsafe { wipe(block, class_bytes(class)) };
         FREE.with(|lists| {
             let free = block.cast::<Free>();
@@ -362,7 +366,7 @@ impl Inner {
         self.report.used_bytes -= layout.size();
     }
 
-    /// Has all memory that there will be.
+    /// Maps the region: all memory that the arena will ever have.
     fn reserve(&mut self) -> Option<()> {
         let limit_bytes = pages::lock_limit();
         let had = pages::region(ARENA_BYTES, ARENA_BYTES_MIN)?;
@@ -374,14 +378,14 @@ impl Inner {
     }
 }
 
-/// Overwrites with zeros in a way that is not removed as a dead store.
+/// Overwrites with zeros in a way that the compiler does not remove as a dead store.
 ///
 /// # Safety
 /// `bytes` bytes from `start` may be written.
 unsafe fn wipe(start: *mut u8, bytes: usize) {
     // SAFETY: by the contract of this function.
     unsafe { std::ptr::write_bytes(start, 0, bytes) };
-    // Whoever looks at the memory after this point sees the zeros.
+    // Code that reads the memory after this point sees the zeros.
     std::hint::black_box(start);
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
@@ -480,7 +484,7 @@ mod tests {
                     inner.give_back(block, layout);
                 }
             }
-            // With these everything that is free is taken, each from its beginning.
+            // Blocks of this layout take everything that is free, each from its beginning.
             let small = layout(2 * GRAIN - size_of::<usize>(), size_of::<usize>());
             let mut taken = 0;
             while let Ok(block) = inner.region.malloc(small) {

@@ -1,5 +1,5 @@
-//! What a process that holds keys is made of, before it holds one: a sandbox, and memory that is kept from everybody
-//! else.
+//! The confinement of a process that holds keys, before it gets one: a sandbox, and memory that
+//! nobody else can read.
 //!
 //! | need | module |
 //! |---|---|
@@ -17,7 +17,7 @@ pub mod sandbox;
 #[allow(unsafe_code)]
 pub mod scheduling;
 
-/// What of the sandbox and of the memory of secrets this machine does not give, by name.
+/// The parts of the sandbox and of secret memory that this machine lacks, by name.
 pub fn lacks(entered: &sandbox::Entered) -> Vec<&'static str> {
     let memory = match arena::report().region {
         Some(arena::Kind::Secret) => None,

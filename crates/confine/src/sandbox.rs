@@ -1,12 +1,12 @@
-//! The sandbox: what a process that holds keys gives up before it serves its first request.
+//! The sandbox: the rights that a process with keys gives up before it serves its first request.
 //!
-//! [`enter`] takes the steps of [`STEPS`], in that order. Before it a program has received everything it
-//! will ever need from outside: its start message, its memories and sockets, entropy, its arena. If a
-//! mandatory step fails, the program ends; what the machine lacks is returned by name, to
-//! be shown to the operator.
+//! [`enter`] takes the steps of [`STEPS`], in that order. Before that a program must have received
+//! everything that it will ever need from outside: its start message, its memories and sockets,
+//! entropy, its arena. If a mandatory step fails, the program ends. The names of steps that the
+//! machine lacks are returned, to be shown to the operator.
 //!
-//! A program whose threads serve takes them in two parts: [`enter_before_threads`], and [`confine_threads`] once its
-//! threads run.
+//! A program with serving threads takes the steps in two parts: [`enter_before_threads`], and
+//! [`confine_threads`] once its threads run.
 
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};
@@ -16,29 +16,30 @@ use std::os::fd::{FromRawFd, OwnedFd};
 mod policy;
 pub use policy::{PACKET_RULES, RULES, Rule};
 
-/// Descriptors that a program may have open at once: sockets, and those of a message on its way in.
+/// At most this many descriptors are open at once: sockets, and those of a message that is being
+/// received.
 const DESCRIPTORS_MAX: u64 = 256;
-/// The descriptor on which a program finds the socket that it is started with.
+/// The descriptor of the socket with which a program is started.
 pub const SOCKET_DESCRIPTOR: i32 = 3;
-/// What the kernel shows for a user id that a user namespace does not know.
+/// The user id that the kernel shows for a user whom a user namespace does not know.
 const OVERFLOW_ID: u32 = 65534;
 
 /// One step into the sandbox.
 pub struct Step {
-    /// What it does, for people.
+    /// Name of the step, as it is shown to people.
     pub name: &'static str,
-    /// What would be possible without it.
+    /// What an attacker could do without the step.
     pub why: &'static str,
-    /// Whether a program may serve without it, where the machine has no such thing.
+    /// Whether a program must not serve without the step, even on a machine that lacks it.
     pub mandatory: bool,
     run: fn() -> Result<(), Trouble>,
 }
 
-/// Why a step was not taken.
+/// Why a step failed.
 enum Trouble {
-    /// The machine has no such thing, or does not let us have it.
+    /// The machine lacks the feature, or does not permit it.
     Lacks(Errno),
-    /// It was begun and could not be finished: nothing may follow.
+    /// The step was begun and could not be finished: the program must end.
     Breaks(Errno),
 }
 
@@ -74,7 +75,8 @@ pub const STEPS: &[Step] = &[
         mandatory: true,
         run: || Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?),
     },
-    // After the step that keeps new tracers away: none can attach unseen between the two.
+    // This comes after the step that keeps new tracers away: none can attach unseen between the
+    // two.
     Step {
         name: "no tracer",
         why: "a debugger attached since the start would see every key",
@@ -122,7 +124,7 @@ pub const STEPS: &[Step] = &[
 const LANDLOCK: &str = "landlock";
 const LIMITS: &str = "resource limits";
 const POLICY: &str = "system-call policy";
-/// The last version of Landlock's interface of which the rules know something to forbid.
+/// The last version of Landlock's interface whose rights the rules know.
 const LANDLOCK_ABI_MAX: u32 = 6;
 
 /// A mandatory step failed; the program must end.
@@ -130,7 +132,7 @@ const LANDLOCK_ABI_MAX: u32 = 6;
 pub struct SandboxError {
     /// Name of the step.
     pub step: &'static str,
-    /// What the kernel said.
+    /// Error of the kernel.
     pub cause: Errno,
 }
 
@@ -142,12 +144,12 @@ impl std::fmt::Display for SandboxError {
 
 impl std::error::Error for SandboxError {}
 
-/// What came of the steps.
+/// The result of the steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entered {
     /// The steps that this machine lacks, by name.
     pub missing: Vec<&'static str>,
-    /// Version of Landlock's interface that is enforced; none where Landlock is not.
+    /// Version of Landlock's interface that is enforced; none if Landlock is not enforced.
     pub landlock_abi: Option<u32>,
 }
 
@@ -168,23 +170,23 @@ pub fn enter_before_threads() -> Result<Entered, SandboxError> {
     take(|step| step.name != LIMITS && step.name != POLICY)
 }
 
-/// What a program keeps beyond what all have.
+/// The limits and system calls that a program keeps beyond those of all programs.
 #[derive(Clone, Copy)]
 pub struct Kept {
-    /// Descriptors that it may have open at once.
+    /// At most this many descriptors may be open at once.
     pub descriptors: u64,
-    /// Length to which files that are open already may be written, in bytes.
+    /// Length in bytes up to which files may be written that are open already.
     pub file_bytes: u64,
-    /// System calls beside [`RULES`].
+    /// System calls that the program may make beside [`RULES`].
     pub calls: &'static [Rule],
 }
 
-/// Takes the other steps for all threads of the process, after [`enter_before_threads`]: no further threads, and the
-/// system-call policy. Each thread must have come to its first line: what the C library does before it is not in the
-/// policy.
+/// Takes the remaining steps for all threads of the process, after [`enter_before_threads`]: no
+/// further threads, and the system-call policy. Each thread must have begun to run the program's
+/// own code: the policy does not allow what the C library does before.
 ///
 /// # Errors
-/// [`SandboxError`]; the process must end.
+/// [`SandboxError`] for a step that failed; the process must then end.
 pub fn confine_threads(kept: Kept) -> Result<(), SandboxError> {
     let error = |step| {
         move |trouble: Trouble| match trouble {
@@ -211,13 +213,13 @@ fn take(wanted: impl Fn(&Step) -> bool) -> Result<Entered, SandboxError> {
     Ok(Entered { missing, landlock_abi })
 }
 
-/// Takes the socket that a program of ours is started with, and closes every descriptor
-/// behind it: what the starter forgot to close must not stay.
+/// Takes the socket with which the program was started, and closes every descriptor above it, which
+/// the starter forgot to close.
 ///
 /// # Errors
-/// The kernel's error where there is no such descriptor.
+/// Error of the kernel if there is no such descriptor.
 pub fn inherited_socket() -> Result<OwnedFd, Errno> {
-    // SAFETY: `close_range` from 4 up ends descriptors that no part of this program, which has
+    // SAFETY: `close_range` from 4 on closes descriptors that no part of this program, which has
     // just begun, can own.
     unsafe { libc::close_range(SOCKET_DESCRIPTOR as u32 + 1, u32::MAX, 0) };
     // SAFETY: only asks about the descriptor.
@@ -237,19 +239,19 @@ fn refuse_tracer() -> Result<(), Trouble> {
         return Err(Errno::PERM.into());
     }
     // Yama only: withdraws a permission that the program may have inherited. A kernel without Yama
-    // refuses it as unknown.
+    // refuses the call as unknown.
     match rustix::process::set_ptracer(rustix::process::PTracer::None) {
         Ok(()) | Err(Errno::INVAL) => Ok(()),
         Err(cause) => Err(cause.into()),
     }
 }
 
-/// A namespace that knows the program's own user and group alone, so that a peer of the same user
+/// A namespace that knows only the program's own user and group, so that a peer of the same user
 /// can be told from any other.
 fn user_namespace() -> Result<(), Trouble> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     if user == OVERFLOW_ID {
-        // Every other user would look like this one.
+        // Every other user would look like this user.
         return Err(Errno::NOTSUP.into());
     }
     unshare(UnshareFlags::NEWUSER)?;
@@ -266,8 +268,8 @@ fn unshare(flags: UnshareFlags) -> Result<(), Trouble> {
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(Trouble::Lacks)
 }
 
-/// A mount namespace whose only file system is an empty one, read-only. Where it cannot be finished, as in containers
-/// whose rules forbid mounts, files are as far away as without it.
+/// Enters a mount namespace whose only file system is empty and read-only. If this cannot be
+/// finished, as in containers whose rules forbid mounts, files are no closer than without it.
 fn empty_root() -> Result<(), Trouble> {
     use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
     unshare(UnshareFlags::NEWNS)?;
@@ -275,14 +277,14 @@ fn empty_root() -> Result<(), Trouble> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount("none", EMPTY_ROOT, "tmpfs", flags, c"size=4k,nr_inodes=2,mode=000")?;
     rustix::process::chdir(EMPTY_ROOT)?;
-    // Both at one place: the old root lies over the new one until it is taken away.
+    // Both roots are at one place: the old root lies over the new one until it is unmounted.
     rustix::process::pivot_root(".", ".")?;
     rustix::mount::unmount(".", UnmountFlags::DETACH)?;
     rustix::process::chdir("/")?;
     Ok(rustix::mount::mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | flags, c"")?)
 }
 
-/// A folder that every machine has, over which the empty file system is mounted.
+/// A folder that every machine has; the empty file system is mounted over it.
 const EMPTY_ROOT: &str = "/proc";
 
 fn drop_capabilities() -> Result<(), Trouble> {
@@ -306,14 +308,15 @@ fn limit_resources(descriptors: u64, file_bytes: u64) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Both limits at this value, or where they were if that is lower.
+/// Both limits at this value, or unchanged if they are lower.
 fn lowered(resource: Resource, limit: u64) -> Rlimit {
     let now = rustix::process::getrlimit(resource);
     let limit = now.maximum.map_or(limit, |maximum| maximum.min(limit));
     Rlimit { current: Some(limit), maximum: Some(limit) }
 }
 
-/// The version of Landlock's interface that the rules come under: the kernel's, or the last that they know of.
+/// The version of Landlock's interface under which the rules apply: the kernel's, or the last that
+/// the rules know.
 fn landlock_abi() -> Option<u32> {
     const VERSION_ALONE: libc::c_uint = 1;
     // SAFETY: without a rule set the call asks for a number and touches no memory.
@@ -337,7 +340,7 @@ fn forbid_files() -> Result<(), Trouble> {
         .and_then(Ruleset::create)
         .and_then(landlock::RulesetCreated::restrict_self);
     match confined {
-        // Partly: a kernel that knows files but not sockets yet.
+        // Partly enforced: a kernel that knows files but not sockets yet.
         Ok(status) if status.ruleset != RulesetStatus::NotEnforced => Ok(()),
         _ => Err(Errno::NOSYS.into()),
     }

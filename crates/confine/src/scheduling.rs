@@ -1,12 +1,13 @@
-//! How Linux schedules the threads of such a process.
+//! How Linux schedules the threads of a process that holds keys.
 
-/// Starts threads that serve many requests at a time: they, and not the caller, are scheduled as batch jobs
-/// (`SCHED_BATCH`, sched(7)). A thread that is woken then takes the processor when whoever runs gives it up or has had
-/// its share, and not at once: meanwhile more comes together, and neither side changes places for every single packet.
-/// On a processor that idles it is as soon there as any.
+/// Starts threads that serve many requests at a time. They, and not the caller, are scheduled as
+/// batch jobs (`SCHED_BATCH`, sched(7)). A thread that is woken then does not get the processor at
+/// once, but when the running thread gives it up or has had its share. Meanwhile more requests
+/// collect, and the two threads need not change places for every single packet. An idle processor
+/// runs the thread at once.
 ///
-/// Another policy than the normal one (`SCHED_OTHER`) is the operator's choice, and stays; so does the normal one where
-/// a container's rules forbid another.
+/// A policy other than the normal one (`SCHED_OTHER`) is the operator's choice, and stays. The
+/// normal policy stays if a container's rules forbid another.
 pub fn as_batch<T>(start: impl FnOnce() -> T) -> T {
     // SAFETY: asks for a number about the calling thread.
     let policy = unsafe { libc::sched_getscheduler(0) };
@@ -18,7 +19,8 @@ pub fn as_batch<T>(start: impl FnOnce() -> T) -> T {
     started
 }
 
-/// Sets the policy of the calling thread, which threads that it starts inherit; whether it could.
+/// Sets the policy of the calling thread, which threads that it starts inherit; whether it
+/// succeeded.
 fn set(policy: libc::c_int) -> bool {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: `parameters` is whole and outlives the call.

@@ -1,8 +1,8 @@
 //! `libcsulcca.so`: the C interface of IBM's CCA over the cards of a home.
 //!
-//! All names that programs written for CCA ask for are exported. What a name does, the verb table says: one whose verb
-//! is not served is refused with 8/713, for a reason that `REFUSED` states. The header `csulincl.h` declares them all;
-//! docs/c-library.md is the guide.
+//! All names that programs written for CCA ask for are exported. The verb table says what a name does. A name whose
+//! verb is not served is refused with 8/713, for a reason that `REFUSED` states. The header `csulincl.h` declares them
+//! all; docs/c-library.md is the guide.
 
 mod names;
 mod refused;

@@ -1,7 +1,7 @@
 //! Why functions are refused (8/713), in a line for those that are refused for the same reason.
 
-/// Each reason, and the functions of `PROTOTYPES` that it is of: all that no row of the verb table has, and the library
-/// does not answer itself.
+/// Each reason, with the functions of `PROTOTYPES` that it applies to: all that have no row in the verb table and are
+/// not answered by the library itself.
 pub const REFUSED: &[(&str, &[&str])] = &[
     (
         "a key part would lie clear in the memory of a queue and of the daemon; officers seal parts to the keeper (`cryptand master-key`)",

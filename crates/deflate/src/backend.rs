@@ -1,8 +1,8 @@
-//! The library that computes: Intel's ISA-L if it is installed, zlib-rs otherwise.
+//! The libraries that compress and inflate: Intel's ISA-L if it is installed, zlib-rs otherwise.
 
 use crate::isal_ffi;
 
-/// Who computes.
+/// The library that compresses or inflates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// ISA-L's igzip: compresses at levels 1 and 2, and inflates. Where the library is not installed, and at other
@@ -19,19 +19,19 @@ impl Backend {
         if isal_level(level).is_some() { Self::best_inflate() } else { Self::ZlibRs }
     }
 
-    /// The fastest here for reading.
+    /// The fastest available backend for inflating.
     #[must_use]
     pub fn best_inflate() -> Self {
         if Self::Isal.is_available() { Self::Isal } else { Self::ZlibRs }
     }
 
-    /// Whether this machine has it.
+    /// Whether this machine has the backend's library.
     #[must_use]
     pub fn is_available(self) -> bool {
         self == Self::ZlibRs || isal_ffi::is_available()
     }
 
-    /// Its name, as summaries and reports print it.
+    /// The backend's name, as summaries and reports print it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,10 +41,10 @@ impl Backend {
     }
 }
 
-/// ISA-L's level for ours, where it is ahead of zlib-rs (measured over records, source code and machine code): its 1
-/// takes two thirds of the time of zlib-rs's 1 and leaves a seventh to a quarter less; its 3 takes at most three
-/// quarters of the time of zlib-rs's 2 and leaves about as much or less. Its 2 is its 1 but for one part in a hundred,
-/// and zlib-rs's 3 leaves less than any of them.
+/// ISA-L's level that serves for ours; `None` if zlib-rs is the better choice. Measured over records, source code and
+/// machine code. ISA-L's 1 takes two thirds of the time of zlib-rs's 1, and its output is a seventh to a quarter
+/// smaller. ISA-L's 3 takes at most three quarters of the time of zlib-rs's 2, and its output is about as large or
+/// smaller. ISA-L's 2 is like its 1 to one part in a hundred, and zlib-rs's 3 has smaller output than any of them.
 pub(crate) fn isal_level(level: u8) -> Option<u32> {
     match level {
         0..=1 => Some(1),

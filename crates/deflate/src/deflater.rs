@@ -1,7 +1,7 @@
-//! One piece of a deflate stream, compressed independently of all others.
+//! A deflater for the pieces of a deflate stream: each piece is compressed independently of all others.
 //!
-//! ISA-L takes whatever match its hash table shows it, near or far. In records of fields, far matches are short
-//! coincidences of digits that cost more than they save: limited to 16 or 8 KiB, the output is 1 to 4 % smaller, in 2
+//! ISA-L takes any match that its hash table shows, near or far. In records of fields, far matches are short
+//! coincidences of digits that cost more than they save. Limited to 16 or 8 KiB, the output is 1 to 4 % smaller, in 2
 //! to 10 % less time. In prose and programs far matches pay: with the limit, the output is 2 to 13 % larger. Only
 //! trying shows which case a text is: now and then a sample is compressed in each way, and the smallest output decides.
 
@@ -50,12 +50,11 @@ impl Deflater {
         }
     }
 
-    /// Appends to `out` the raw deflate of `text`, ending on a byte border; with `is_last` it ends the stream.
+    /// Appends to `out` the raw deflate of `text`, ending on a byte border; with `is_last` it also ends the stream.
     ///
-    /// `dictionary` is the text just before, of which the last 32 KiB count; empty at the start of a stream, or
-    /// where the pieces must be readable apart. Nothing is appended for an empty `text` that is not the last. What
-    /// is appended for the same text may differ by what was compressed before; the text that it stands for never
-    /// does.
+    /// `dictionary` is the text just before, of which the last 32 KiB count. It is empty at the start of a stream, or
+    /// if each piece must be readable by itself. Nothing is appended for an empty `text` that is not the last. The
+    /// output for a text may depend on what was compressed before, but always inflates to that text.
     pub fn block(&mut self, dictionary: &[u8], text: &[u8], is_last: bool, out: &mut Vec<u8>) {
         if text.is_empty() && !is_last {
             return;
@@ -68,13 +67,13 @@ impl Deflater {
     }
 }
 
-/// ISA-L, and how far back it looks.
+/// ISA-L's deflater, and the window that the last trial chose.
 struct Isal {
     deflater: isal_ffi::Deflater,
-    /// One of [`WINDOWS_BITS`].
+    /// log2 of the window in bytes, one of [`WINDOWS_BITS`].
     window_bits: u16,
     pieces_to_trial: u32,
-    /// What trials make, to be measured.
+    /// Output of a trial, kept only for its length and then wiped.
     sample: Vec<u8>,
 }
 
@@ -137,20 +136,20 @@ fn block_zlib_rs(zlib: &mut Deflate, dictionary: &[u8], text: &[u8], is_last: bo
 const WINDOW_BITS: u8 = 15;
 /// Room that is added when the output is longer than expected, in bytes.
 const ROOM_BYTES_MIN: usize = 64 << 10;
-/// log2 of the windows that are tried, in bytes. Narrower ones leave more, whatever the text.
+/// log2 of the windows that are tried, in bytes. Narrower windows give larger output for any text.
 const WINDOWS_BITS: [u16; 3] = [WINDOW_BITS as u16, 14, 13];
-/// Length of the sample that a trial compresses in each way. With shorter ones chance decides.
+/// Length of the sample that a trial compresses with each window, in bytes. With shorter samples chance decides.
 const SAMPLE_TEXT_BYTES: usize = 128 << 10;
-/// A trial takes three quarters of the time of a piece, so it adds 3 in 1,000.
+/// Pieces from one trial to the next. A trial takes three quarters of the time of a piece, so it adds 3 in 1,000.
 const PIECES_TO_TRIAL: u32 = 255;
-/// A text of a piece or less would take as much time again.
+/// Pieces before the first trial: for a text of at most one piece, a trial would nearly double the time.
 const PIECES_BEFORE_TRIAL: u32 = 1;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Lines of digits, of which the first are the same for a while.
+    /// Lines of digits whose first fields stay the same for a while.
     fn records() -> Vec<u8> {
         let mut state = 1u64;
         let mut text = Vec::new();

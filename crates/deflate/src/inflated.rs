@@ -1,8 +1,8 @@
-//! What a step of inflating did, or why it could not.
+//! The result of a step of inflating: bytes consumed and produced, or an error.
 
 use std::fmt;
 
-/// What a step of [`Inflater::inflate`](crate::Inflater::inflate) did.
+/// The result of one call of [`Inflater::inflate`](crate::Inflater::inflate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inflated {
     /// Bytes of the input that were consumed; bytes after the end of the stream are not.

@@ -39,7 +39,7 @@ enum State {
 }
 
 impl Inflater {
-    /// An inflater at the start of a stream. BZIP2 has one backend, whatever is asked.
+    /// An inflater at the start of a stream. BZIP2 has one backend, whatever `backend` is.
     #[must_use]
     pub fn new(format: Format, backend: Backend) -> Self {
         let frame = (format == Format::Zlib).then(Frame::default);
@@ -49,9 +49,9 @@ impl Inflater {
 
     /// Reads from `input` into `out` until one of them is used up, or the stream ends.
     ///
-    /// If nothing is consumed and nothing produced, the stream needs more input, or more room.
-    /// After the end, every step is empty and says so again. Input that ends before the stream does is the caller's
-    /// to notice: `is_end` was not said.
+    /// If nothing is consumed and nothing produced, the stream needs more input, or more room. After the end, every
+    /// call consumes and produces nothing and sets `is_end` again. The caller has to notice input that ends before the
+    /// stream does: `is_end` was never set.
     ///
     /// # Errors
     /// [`InflateError`]; the room may then hold meaningless text.
@@ -120,7 +120,7 @@ impl Inflater {
 }
 
 impl Frame {
-    /// Takes octets until there are `wanted`; the step ends when they are there.
+    /// Takes octets from `input` until `wanted` octets are collected; `is_end` says that they are.
     fn collect(&mut self, input: &[u8], wanted: usize) -> Inflated {
         let taken = input.len().min(wanted - self.filled);
         self.octets[self.filled..self.filled + taken].copy_from_slice(&input[..taken]);
@@ -170,7 +170,7 @@ fn step_bytes(bytes: u64) -> usize {
     usize::try_from(bytes).expect("at most the length of a slice")
 }
 
-/// Most that a library gets at once, in bytes: they count in 32 bits.
+/// At most this many bytes are given to a library at once: the libraries count in 32 bits.
 const STEP_BYTES_MAX: usize = 1 << 30;
 /// log2 of the window, 32 KiB.
 const WINDOW_BITS: u8 = 15;

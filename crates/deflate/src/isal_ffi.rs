@@ -1,11 +1,11 @@
 //! Intel's ISA-L (`libisal.so.2`, Debian package `libisal2`), found when the program runs.
 //!
 //! Only the fields and functions that are used are declared. The layouts are those of `igzip_lib.h` 2.24 to 2.32, held
-//! by assertions below. Releases before have the same file name and other layouts of `struct inflate_state`: they are
-//! told by what they lack ([`SINCE_2_24`]) and not used.
+//! by assertions below. Earlier releases have the same file name and other layouts of `struct inflate_state`. They lack
+//! the function [`SINCE_2_24`] and are not used.
 //!
-//! Not used either is what is there on other architectures than x86-64, whose kernels are others: those of 2.30 for
-//! aarch64 read beyond the end of a text, and `tests/borders.rs` ends by a signal with them.
+//! The library is not used on architectures other than x86-64, which have other kernels. Those of 2.30 for aarch64 read
+//! beyond the end of a text, and `tests/borders.rs` ends by a signal with them.
 
 use crate::inflated::{InflateError, Inflated};
 use libloading::Library;
@@ -20,7 +20,7 @@ pub(crate) fn is_available() -> bool {
     functions().is_some()
 }
 
-/// Compresses pieces.
+/// ISA-L's deflater: compresses pieces to raw deflate.
 pub(crate) struct Deflater {
     functions: &'static Functions,
     stream: Box<Stream>,
@@ -33,7 +33,7 @@ pub(crate) struct Deflater {
 unsafe impl Send for Deflater {}
 
 impl Deflater {
-    /// At ISA-L's `level`, 1 to 3; none where the library is not installed.
+    /// A deflater at ISA-L's `level`, 1 to 3; `None` if the library is not installed.
     pub(crate) fn new(level: u32) -> Option<Self> {
         let functions = functions()?;
         let mut stream = zeroed_stream();
@@ -44,8 +44,8 @@ impl Deflater {
         Some(Self { functions, stream, level_buffer })
     }
 
-    /// Appends `text` to `out`, as [`crate::Deflater::block`] says, looking back no further than 2^`window_bits`, of
-    /// at most 15; `dictionary` is at most 32 KiB.
+    /// Appends `text` to `out`, as [`crate::Deflater::block`] says, looking back at most 2^`window_bits` bytes;
+    /// `window_bits` is at most 15. `dictionary` is at most 32 KiB.
     pub(crate) fn block(
         &mut self,
         window_bits: u16,
@@ -81,7 +81,7 @@ impl Deflater {
         }
     }
 
-    /// Hands one piece of text over, and makes room until the library has no more to write.
+    /// Compresses one piece of text, and makes room until the library has no more output.
     fn piece(&mut self, text: &[u8], out: &mut Vec<u8>) {
         self.stream.next_in = text.as_ptr();
         self.stream.avail_in = length(text.len());
@@ -99,7 +99,7 @@ impl Deflater {
             assert_eq!(code, COMPRESSED, "a prepared stream compresses");
             let left = self.stream.avail_out as usize;
             let written = room - left;
-            // SAFETY: the library has written so many bytes from the start of the spare capacity.
+            // SAFETY: the library has written `written` bytes from the start of the spare capacity.
             unsafe { out.set_len(out.len() + written) };
             if left > 0 && self.stream.avail_in == 0 {
                 break;
@@ -113,13 +113,13 @@ impl Deflater {
 
 impl Drop for Deflater {
     fn drop(&mut self) {
-        // Text, and what it is made of.
+        // Both hold text, or symbols that it was compressed to.
         self.stream.internal_state.zeroize();
         self.level_buffer.zeroize();
     }
 }
 
-/// Reads raw deflate.
+/// ISA-L's inflater: reads raw deflate.
 pub(crate) struct Inflater {
     functions: &'static Functions,
     state: Box<InflateState>,
@@ -129,7 +129,7 @@ pub(crate) struct Inflater {
 unsafe impl Send for Inflater {}
 
 impl Inflater {
-    /// None where the library is not installed.
+    /// An inflater at the start of a stream; `None` if the library is not installed.
     pub(crate) fn new() -> Option<Self> {
         let functions = functions()?;
         let mut state = zeroed_state();
@@ -138,7 +138,7 @@ impl Inflater {
         Some(Self { functions, state })
     }
 
-    /// Reads a piece, as [`crate::Inflater::inflate`] says; input and room are below 4 GiB.
+    /// Inflates a piece, as [`crate::Inflater::inflate`] says; input and room are below 4 GiB.
     pub(crate) fn inflate(&mut self, input: &[u8], out: &mut [u8]) -> Result<Inflated, InflateError> {
         let state = &mut *self.state;
         state.next_in = input.as_ptr();
@@ -156,9 +156,9 @@ impl Inflater {
         let produced = out.len() - state.avail_out as usize;
         let is_end = state.block_state == BLOCK_FINISH;
         let mut consumed = input.len() - state.avail_in as usize;
-        // The library reads ahead, up to eight bytes. What it has not used goes back where it could go on without
-        // more input: at the end it belongs to what follows. In the middle of a block's header the input behind it
-        // is kept in the state as well, and nothing can go back.
+        // The library reads up to eight bytes ahead. Unused bytes are given back if the library can go on without more
+        // input; at the end of the stream they belong to what follows. In the middle of a block's header the state also
+        // keeps the input behind it, so that nothing can be given back.
         if is_end || (state.avail_out == 0 && state.block_state != BLOCK_HEADER) {
             consumed -= state.give_back(consumed);
         }
@@ -168,13 +168,13 @@ impl Inflater {
 
 impl Drop for Inflater {
     fn drop(&mut self) {
-        // Text, of which the last 32 KiB stay.
+        // The buffers still hold the last 32 KiB of text.
         self.state.buffers.zeroize();
     }
 }
 
 impl InflateState {
-    /// Takes whole bytes that were read ahead, at most `bytes_max`, out of the state; how many.
+    /// Takes whole bytes that were read ahead out of the state, at most `bytes_max`; returns how many.
     fn give_back(&mut self, bytes_max: usize) -> usize {
         let bits = u32::try_from(self.read_in_length).unwrap_or(0);
         let bytes = ((bits / 8) as usize).min(bytes_max);
@@ -185,7 +185,7 @@ impl InflateState {
     }
 }
 
-/// `struct isal_zstream`.
+/// `struct isal_zstream` of `igzip_lib.h`: the deflater's state.
 #[repr(C)]
 struct Stream {
     next_in: *const u8,
@@ -205,7 +205,7 @@ struct Stream {
     internal_state: [u64; 10290],
 }
 
-/// `struct inflate_state`.
+/// `struct inflate_state` of `igzip_lib.h`: the inflater's state.
 #[repr(C)]
 struct InflateState {
     next_out: *mut u8,
@@ -280,7 +280,7 @@ fn leave_wide_registers() {
 struct Functions {
     deflate_init: unsafe extern "C" fn(*mut Stream),
     deflate_reset: unsafe extern "C" fn(*mut Stream),
-    /// Declared with a pointer to mutable bytes; it reads them.
+    /// `igzip_lib.h` declares a pointer to mutable bytes; the function only reads them.
     deflate_set_dict: unsafe extern "C" fn(*mut Stream, *const u8, u32) -> c_int,
     deflate: unsafe extern "C" fn(*mut Stream) -> c_int,
     inflate_init: unsafe extern "C" fn(*mut InflateState),
@@ -298,14 +298,14 @@ fn functions() -> Option<&'static Functions> {
     FUNCTIONS.get_or_init(|| unsafe { load(FILE.as_ref()) }).as_ref()
 }
 
-/// None if the file does not exist, or is older than the layouts.
+/// Loads the library and looks up its functions; `None` if the file does not exist, or is older than the layouts.
 ///
 /// # Safety
-/// Where the file is there, it is a release of ISA-L of this major version: its start-up code runs.
+/// If the file exists, it is a release of ISA-L of this major version: its start-up code runs.
 unsafe fn load(file: &OsStr) -> Option<Functions> {
     // SAFETY: by contract.
     let library = unsafe { Library::new(file) }.ok()?;
-    // SAFETY: it is not called, only asked for.
+    // SAFETY: the function is not called; only its presence is asked for.
     unsafe { library.get::<unsafe extern "C" fn()>(SINCE_2_24) }.ok()?;
     // SAFETY: these are the prototypes of `igzip_lib.h`, the same from 2.24 on.
     unsafe {
@@ -326,15 +326,15 @@ fn length(bytes: usize) -> u32 {
 }
 
 const FILE: &str = "libisal.so.2";
-/// A function that came with the layout of `struct inflate_state` that is declared here: 2.23 has a field less, 2.22
-/// and before tables of other lengths.
+/// A function that appeared together with the layout of `struct inflate_state` that is declared here. 2.23 has a field
+/// less; 2.22 and earlier have tables of other lengths.
 const SINCE_2_24: &[u8] = b"isal_gzip_header_init\0";
 /// Longest text of one call, in bytes: the library counts in 32 bits.
 const CALL_BYTES_MAX: usize = 1 << 30;
-/// `ISAL_DEF_LVL3_DEFAULT`, the largest of the three levels'. Measured over 16 to 128 thousand symbols, the default 64
-/// is within 2 % of the best in time and in size.
+/// Level buffer in bytes: `ISAL_DEF_LVL3_DEFAULT`, the largest default of the three levels. Measured with buffers of 16
+/// to 128 thousand symbols, the default 64 is within 2 % of the best in time and in size.
 const LEVEL_BUFFER_BYTES: usize = 348_160;
-/// Room that is made at first for a piece of text: a share of it, and at least so many bytes.
+/// The output room that is first made for a piece is the text's length divided by this, plus [`ROOM_BYTES_MIN`].
 const ROOM_SHARE: usize = 2;
 const ROOM_BYTES_MIN: usize = 16 << 10;
 const SYNC_FLUSH: u16 = 1;
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Libraries with names alone, as a release has them.
+    /// Stub libraries that export no more than a release's function names.
     #[test]
     fn a_release_of_other_layouts_is_not_used() {
         let folder = tempfile::tempdir().expect("a folder");

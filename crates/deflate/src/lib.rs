@@ -12,7 +12,7 @@
 //! (RFC 1951), which every inflater reads. For ZLIB (RFC 1950) the header goes before, and the Adler-32 of the whole
 //! text, combined from those of the pieces, behind in big-endian order.
 //!
-//! Pieces made without a dictionary cost a few bytes in a thousand.
+//! Pieces made without a dictionary cost a few bytes in a thousand more.
 //!
 //! ```
 //! use deflate::{Backend, Deflater, Format, Inflater, PIECE_BYTES};

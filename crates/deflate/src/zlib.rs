@@ -27,18 +27,18 @@ pub(crate) fn is_zlib_header(octets: [u8; 2]) -> bool {
         && flags & FLAG_DICTIONARY == 0
 }
 
-/// The check value of ZLIB, which can be combined from pieces.
+/// The check value of ZLIB (Adler-32); the values of pieces can be combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adler32(u32);
 
 impl Adler32 {
-    /// Of no text.
+    /// The check value of an empty text.
     #[must_use]
     pub fn new() -> Self {
         Self(1)
     }
 
-    /// Takes the next piece of the text.
+    /// Continues the check value over the next piece of the text.
     pub fn update(&mut self, text: &[u8]) {
         self.0 = adler32(self.0, text);
     }
@@ -62,7 +62,7 @@ impl Default for Adler32 {
 }
 
 const METHOD_DEFLATE: u8 = 8;
-/// A window of 2^(7 + 8) bytes, the largest.
+/// log2 of the largest window in bytes, minus 8: 2^(7 + 8) bytes.
 const WINDOW_CLASS_MAX: u8 = 7;
 const METHOD_AND_WINDOW: u8 = WINDOW_CLASS_MAX << 4 | METHOD_DEFLATE;
 const FLAG_DICTIONARY: u8 = 0x20;

@@ -1,7 +1,6 @@
-//! The names of supported algorithms, modes and curves, with their lengths in bytes and whether they are
-//! weak.
+//! The names of supported algorithms, modes and curves, their lengths in bytes, and which of them are weak.
 //!
-//! Data only: every layer and every error may name an algorithm.
+//! Data only, so that every layer and every error may name an algorithm.
 
 use std::fmt;
 
@@ -23,7 +22,7 @@ pub enum CipherAlgorithm {
 }
 
 impl CipherAlgorithm {
-    /// All of them.
+    /// All block ciphers.
     pub const ALL: [CipherAlgorithm; 6] = [
         CipherAlgorithm::Des,
         CipherAlgorithm::Tdes2,
@@ -53,13 +52,13 @@ impl CipherAlgorithm {
         }
     }
 
-    /// Whether it is off until the setting for weak algorithms enables it.
+    /// Whether the algorithm is refused unless the setting for weak algorithms enables it.
     #[inline]
     pub const fn is_weak(self) -> bool {
         matches!(self, CipherAlgorithm::Des)
     }
 
-    /// The name in messages.
+    /// The algorithm's name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             CipherAlgorithm::Des => "DES",
@@ -81,14 +80,14 @@ impl fmt::Display for CipherAlgorithm {
 /// A mode of operation (SP 800-38A).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Mode {
-    /// Each block by itself; whole blocks; the chaining value is neither used nor changed.
+    /// Each block is enciphered by itself. Texts are whole blocks; the chaining value is neither used nor changed.
     Ecb,
-    /// Each block XORed with the ciphertext before; whole blocks. The chaining value goes in as the
-    /// initialization vector and comes out as the last block of ciphertext.
+    /// Each block is XORed with the ciphertext block before it. Texts are whole blocks. The chaining value is the
+    /// initialization vector on entry, and the last block of ciphertext on return.
     Cbc,
-    /// The text XORed with the enciphered counter; any length; both directions are the same. The chaining
-    /// value goes in as the first counter block and comes out as the next unused one. The whole block
-    /// counts, big-endian, and wraps.
+    /// The text is XORed with enciphered counters, in both directions; it may have any length. The chaining value is
+    /// the first counter block on entry, and the next unused one on return. The counter is the whole block, big-endian,
+    /// and wraps.
     Ctr,
 }
 
@@ -102,7 +101,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Which way.
+/// Encipher or decipher.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CipherDirection {
     /// Plaintext to ciphertext.
@@ -131,7 +130,7 @@ pub enum MacAlgorithm {
 }
 
 impl MacAlgorithm {
-    /// All of them.
+    /// All MACs.
     pub const ALL: [MacAlgorithm; 7] = [
         MacAlgorithm::X99,
         MacAlgorithm::X919,
@@ -162,13 +161,13 @@ impl MacAlgorithm {
         }
     }
 
-    /// Whether it is off until the setting for weak algorithms enables it.
+    /// Whether the algorithm is refused unless the setting for weak algorithms enables it.
     #[inline]
     pub const fn is_weak(self) -> bool {
         matches!(self, MacAlgorithm::X99)
     }
 
-    /// The name in messages.
+    /// The algorithm's name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             MacAlgorithm::X99 => "X9.9 MAC",
@@ -210,7 +209,7 @@ pub enum HashAlgorithm {
 }
 
 impl HashAlgorithm {
-    /// All of them.
+    /// All hash functions.
     pub const ALL: [HashAlgorithm; 11] = [
         HashAlgorithm::Md5,
         HashAlgorithm::Sha1,
@@ -253,12 +252,12 @@ impl HashAlgorithm {
         }
     }
 
-    /// Whether it is off until the setting for weak algorithms enables it.
+    /// Whether the hash is refused unless the setting for weak algorithms enables it.
     pub const fn is_weak(self) -> bool {
         matches!(self, HashAlgorithm::Md5)
     }
 
-    /// Whether it is one of SHA-3.
+    /// Whether the hash is one of SHA-3.
     pub const fn is_sha3(self) -> bool {
         matches!(
             self,
@@ -269,7 +268,7 @@ impl HashAlgorithm {
         )
     }
 
-    /// The name in messages.
+    /// The hash's name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             HashAlgorithm::Md5 => "MD5",
@@ -286,7 +285,7 @@ impl HashAlgorithm {
         }
     }
 
-    /// Length of the chaining state in bytes, for the hashes whose state can be exported.
+    /// Length of the chaining state in bytes; `None` for a hash whose state cannot be exported.
     pub(crate) const fn state_bytes(self) -> Option<usize> {
         match self {
             HashAlgorithm::Md5 => Some(16),
@@ -304,7 +303,7 @@ impl fmt::Display for HashAlgorithm {
     }
 }
 
-/// A curve.
+/// An elliptic curve.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Curve {
     /// P-224 (SP 800-186), alias secp224r1.
@@ -328,7 +327,7 @@ pub enum Curve {
 }
 
 impl Curve {
-    /// Length of a private scalar, of a coordinate and of half a signature in bytes.
+    /// Length in bytes of a private scalar, of a coordinate and of half a signature.
     pub const fn scalar_bytes(self) -> usize {
         match self {
             Curve::P224 => 28,
@@ -338,7 +337,7 @@ impl Curve {
         }
     }
 
-    /// The name in messages.
+    /// The curve's name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Curve::P224 => "P-224",

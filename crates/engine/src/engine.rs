@@ -1,4 +1,4 @@
-//! The handle that callers hold: it decides what is allowed; the layers below do the work.
+//! The handle that callers hold: it checks what is allowed; the layers below do the work.
 
 use crate::algorithm::{CipherAlgorithm, CipherDirection, Curve, HashAlgorithm, MacAlgorithm, Mode};
 use crate::error::{
@@ -30,16 +30,16 @@ use crate::mid::rsa::batch::{RsaPrivateItem, RsaPublicItem};
 use crate::mid::rsa::{self, RsaPrivateKey, RsaPublicKey, RsaSearch};
 use crate::mid::{aes, des};
 
-/// How an engine is to work.
+/// Settings of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Highest level to use; None for the best there is.
+    /// The highest level to use; `None` for the best available.
     pub limit: Option<Level>,
     /// Whether single DES, X9.9, MD5 and RSA below 1024 bits are served.
     pub weak_algorithms: bool,
 }
 
-/// What a batch is to do, for [`Engine::lanes`].
+/// The operation of a batch, for [`Engine::lanes`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
     /// [`Engine::cipher_batch`]
@@ -52,12 +52,12 @@ pub enum Operation {
     Hash(HashAlgorithm),
     /// [`Engine::hmac_batch`]
     Hmac(HashAlgorithm),
-    /// [`Engine::rsa_private_batch`] with moduli of so many bits
+    /// [`Engine::rsa_private_batch`] with moduli of `bits` bits
     RsaPrivate {
         /// Length of the modulus in bits.
         bits: usize,
     },
-    /// [`Engine::rsa_public_batch`] with moduli of so many bits
+    /// [`Engine::rsa_public_batch`] with moduli of `bits` bits
     RsaPublic {
         /// Length of the modulus in bits.
         bits: usize,
@@ -72,8 +72,7 @@ pub enum Operation {
 
 /// Clear-key functions in the caller's own thread. A cheap handle: copy it freely, use it from any thread.
 ///
-/// No call keeps anything between calls, takes a lock of its own (RSA keys have one each), reads a clock or
-/// does any I/O.
+/// No call keeps state for later calls, takes a lock of its own (each RSA key has one), reads a clock or does I/O.
 #[derive(Clone, Copy, Debug)]
 pub struct Engine {
     level: Level,
@@ -83,8 +82,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine at the best level that the processor has, the library uses and the options allow, after
-    /// one known-answer test of the library's ciphers and hash.
+    /// An engine at the best level that the processor has, the library uses and the options allow. Runs one
+    /// known-answer test of the library's ciphers and hash first.
     pub fn new(options: Options) -> Result<Engine, EngineError> {
         let library = LibraryFeatures::read();
         let wanted = options.limit.map_or(library.level(), |limit| limit.min(library.level()));
@@ -102,31 +101,30 @@ impl Engine {
         Ok(Engine { level, cpu, library, weak_algorithms: options.weak_algorithms })
     }
 
-    /// The level in use: the lowest of what was asked for, what the library works at and what this crate's
-    /// own kernels find.
+    /// The level in use: the lowest of the requested limit, the library's level and the level of this crate's own
+    /// kernels.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// The level that the library really works at. It is above [`Engine::level`] where a limit was asked
-    /// for in a process that was not started with [`crate::level_environment`]: figures taken then are not
-    /// those of the limit.
+    /// The level at which the library really works. It is above [`Engine::level`] if a limit was requested but the
+    /// process was not started with [`crate::level_environment`]; figures measured then do not show the limit.
     pub fn library_level(&self) -> Level {
         self.library.level()
     }
 
-    /// The processor features that the library really works with.
+    /// The processor features that the library really uses.
     pub fn library_features(&self) -> LibraryFeatures {
         self.library
     }
 
-    /// Whether weak algorithms are served.
+    /// Whether weak algorithms are enabled.
     pub fn weak_algorithms(&self) -> bool {
         self.weak_algorithms
     }
 
-    /// How many requests one batch would like: so many that more would gain next to nothing. One where each
-    /// is worked on alone, and more together save only calls.
+    /// The number of requests that fills one batch: more per batch gain almost nothing. 1 if each request is computed
+    /// by itself, so that a batch saves only calls.
     pub fn lanes(&self, operation: Operation) -> usize {
         match operation {
             Operation::Cipher(cipher, ..) if cipher.block_bytes() == 8 => des::forms::lanes(self.cpu),
@@ -142,8 +140,8 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::lanes`], of the form that a batch of very many runs in, where there is one: what one request
-    /// takes in it is much less, what all take together much more. DES has one.
+    /// As [`Engine::lanes`], for the form that very large batches use, if there is one: it takes much less time per
+    /// request, but much more for the whole batch. DES has one.
     pub fn lanes_wide(&self, operation: Operation) -> usize {
         let is_des = match operation {
             Operation::Cipher(cipher, ..) => cipher.block_bytes() == 8,
@@ -153,31 +151,31 @@ impl Engine {
         if is_des { des::forms::Forms::of(self.cpu).wide } else { self.lanes(operation) }
     }
 
-    /// Prepares a cipher key. [`KeyError::WeakCipher`] for single DES where weak algorithms are off; a
-    /// triple-DES key whose parts are equal is not looked for.
+    /// Prepares a cipher key. [`KeyError::WeakCipher`] for single DES unless weak algorithms are enabled. Triple-DES
+    /// keys with equal parts are not refused.
     #[inline]
     pub fn cipher_key(&self, algorithm: CipherAlgorithm, key: &[u8]) -> Result<CipherKey, KeyError> {
         self.allow_cipher(algorithm)?;
         CipherKey::new(algorithm, key)
     }
 
-    /// As [`Engine::cipher_key`], but single DES is always served: for DES inside a construction that is
-    /// not itself weak (a step of X9.19, unwrapping a key part), never for enciphering a caller's text.
+    /// As [`Engine::cipher_key`], but single DES is always allowed: for DES inside a construction that is not itself
+    /// weak (a step of X9.19, unwrapping a key part), never to encipher a caller's text.
     #[inline]
     pub fn cipher_key_internal(&self, algorithm: CipherAlgorithm, key: &[u8]) -> Result<CipherKey, KeyError> {
         CipherKey::new(algorithm, key)
     }
 
-    /// Enciphers or deciphers many independent texts in place. Each item holds its own result.
+    /// Enciphers or deciphers many independent texts in place. Each item receives its own result.
     pub fn cipher_batch(&self, mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
         cipher::batch(self.cpu, mode, direction, items);
     }
 
-    /// One text with a key that comes with the call, in place: nothing is allocated, the key schedule is
-    /// wiped before the return.
+    /// Enciphers or deciphers one text in place, under a raw key. Nothing is allocated, and the key schedule is wiped
+    /// before the return.
     ///
-    /// `chain` is one block long (any length for ECB, which does not touch it) and is used and changed as
-    /// [`Mode`] says.
+    /// `chain` is one block long and is used and updated as [`Mode`] says. For ECB it may have any length and is not
+    /// touched.
     #[inline]
     pub fn cipher(
         &self,
@@ -192,13 +190,12 @@ impl Engine {
         cipher::with_raw_key(self.cpu, algorithm, mode, direction, key, chain, data)
     }
 
-    /// Begins a text in AES-CFB with whole blocks of feedback (SP 800-38A, 6.3), with a key of 16, 24 or 32
-    /// bytes.
+    /// Starts a text in AES-CFB with feedback of whole blocks (SP 800-38A, 6.3), under a key of 16, 24 or 32 bytes.
     pub fn cfb(&self, direction: CipherDirection, key: &[u8], iv: &[u8; 16]) -> Result<Cfb, KeyError> {
         Cfb::new(self.cpu, direction, key, iv).ok_or(KeyError::CfbKeyLength { bytes: key.len() })
     }
 
-    /// As [`Engine::cfb`], with SHA-1 of the plain text.
+    /// As [`Engine::cfb`], and also computes SHA-1 of the plaintext.
     pub fn cfb_sha1(
         &self,
         direction: CipherDirection,
@@ -213,8 +210,8 @@ impl Engine {
         GcmKey::new(self.cpu, key)
     }
 
-    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place. Short ones gain by
-    /// standing in one batch, under one key or each under its own.
+    /// Enciphers and authenticates, or verifies and deciphers, many independent texts in place. Short texts take less
+    /// time in one batch than in several, under one key or each under its own.
     pub fn gcm_batch(&self, direction: CipherDirection, items: &mut [GcmItem<'_>]) {
         gcm::batch(self.cpu, direction, items);
     }
@@ -224,8 +221,8 @@ impl Engine {
         ChaChaKey::new(key)
     }
 
-    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place, with ChaCha20-Poly1305.
-    /// Each goes through the bound library: nothing is gained by a batch.
+    /// Enciphers and authenticates, or verifies and deciphers, many independent texts in place, with ChaCha20-Poly1305.
+    /// The bound library computes each by itself: a batch gains nothing.
     pub fn chacha_batch(&self, direction: CipherDirection, items: &mut [ChaChaItem<'_>]) {
         chacha::batch(direction, items);
     }
@@ -235,7 +232,7 @@ impl Engine {
         OcbKey::new(key)
     }
 
-    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place, with OCB.
+    /// Enciphers and authenticates, or verifies and deciphers, many independent texts in place, with OCB.
     pub fn ocb_batch(&self, direction: CipherDirection, items: &mut [OcbItem<'_>]) {
         ocb::batch(self.cpu, direction, items);
     }
@@ -245,7 +242,7 @@ impl Engine {
         EaxKey::new(key)
     }
 
-    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place, with EAX.
+    /// Enciphers and authenticates, or verifies and deciphers, many independent texts in place, with EAX.
     pub fn eax_batch(&self, direction: CipherDirection, items: &mut [EaxItem<'_>]) {
         eax::batch(self.cpu, direction, items);
     }
@@ -255,19 +252,19 @@ impl Engine {
         Hctr2Key::new(key)
     }
 
-    /// Enciphers or deciphers many independent messages in place, with HCTR2: each keeps its length, and nothing says
-    /// whether it was changed but redundancy that the caller put into it.
+    /// Enciphers or deciphers many independent messages in place, with HCTR2. Each message keeps its length. A change
+    /// of the ciphertext is not detected, unless the caller checks redundancy in the deciphered message.
     pub fn hctr2_batch(&self, direction: CipherDirection, items: &mut [Hctr2Item<'_>]) {
         hctr2::batch(self.cpu, direction, items);
     }
 
-    /// Wraps or unwraps many independent keys in place by the function W of SP 800-38F (the six passes of RFC 3394),
-    /// each with an initial value of its own, which nothing here checks.
+    /// Wraps or unwraps many independent keys in place by the function W of SP 800-38F (the six passes of RFC 3394).
+    /// Each key has an initial value of its own, which the caller must check.
     pub fn key_wrap_batch(&self, direction: CipherDirection, items: &mut [KeyWrapItem<'_>]) {
         wrap::batch(self.cpu, direction, items);
     }
 
-    /// Prepares a MAC key. [`KeyError::WeakMac`] for X9.9 where weak algorithms are off.
+    /// Prepares a MAC key. [`KeyError::WeakMac`] for X9.9 unless weak algorithms are enabled.
     #[inline]
     pub fn mac_key(&self, algorithm: MacAlgorithm, key: &[u8]) -> Result<MacKey, KeyError> {
         if algorithm.is_weak() && !self.weak_algorithms {
@@ -281,12 +278,13 @@ impl Engine {
         mac::batch(self.cpu, items);
     }
 
-    /// MACs of whole texts of one length, each under its key: a block of the algorithm each, one after the other in
-    /// `macs`. Nothing is made for a request, so that few and short ones take little more than the kernel. What ends
-    /// within a block, or has no bytes, is filled up as by [`Engine::mac_batch`].
+    /// MACs of whole texts of one length, each under its own key. `macs` receives one block per text, in a row. Nothing
+    /// is allocated per request, so that few and short requests take little more time than the kernel. A text that is
+    /// empty or ends within a block is padded as by [`Engine::mac_batch`].
     ///
     /// # Errors
-    /// [`ColumnError`], before anything is done; [`KeyError::WeakMac`] in it for X9.9 where weak algorithms are off.
+    /// [`ColumnError`], before any MAC is computed; with [`KeyError::WeakMac`] in it for X9.9 unless weak algorithms
+    /// are enabled.
     #[inline]
     pub fn mac_columns<'k>(
         &self,
@@ -301,10 +299,11 @@ impl Engine {
         columns::macs(self.cpu, algorithm, keys.into().0, texts, macs)
     }
 
-    /// HMACs of whole texts of one length under keys of one length: a digest each, one after the other in `macs`.
+    /// HMACs of whole texts of one length under keys of one length. `macs` receives one digest per text, in a row.
     ///
     /// # Errors
-    /// [`ColumnError`], before anything is done; [`KeyError::WeakHash`] in it for MD5 where weak algorithms are off.
+    /// [`ColumnError`], before any MAC is computed; with [`KeyError::WeakHash`] in it for MD5 unless weak algorithms
+    /// are enabled.
     pub fn hmac_columns(
         &self,
         algorithm: HashAlgorithm,
@@ -316,13 +315,13 @@ impl Engine {
         columns::hmacs(self.cpu, algorithm, keys, texts, macs)
     }
 
-    /// Enciphers or deciphers texts of one length in place, in ECB or CBC, each under its key. For CBC `chains` holds a
-    /// block for each, one after the other: in, its initialization vector; out, its last block of ciphertext. For ECB
-    /// it is not looked at.
+    /// Enciphers or deciphers texts of one length in place, in ECB or CBC, each under its own key. For CBC, `chains`
+    /// holds one block per text, in a row: the initialization vector on entry, the last block of ciphertext on return.
+    /// ECB ignores `chains`.
     ///
     /// # Errors
-    /// [`ColumnError`], before anything is done; [`KeyError::WeakCipher`] in it for single DES where weak algorithms
-    /// are off.
+    /// [`ColumnError`], before any text is changed; with [`KeyError::WeakCipher`] in it for single DES unless weak
+    /// algorithms are enabled.
     #[inline]
     pub fn cipher_columns<'k>(
         &self,
@@ -337,11 +336,11 @@ impl Engine {
         columns::cipher(self.cpu, algorithm, (mode, direction), keys.into().0, chains, texts)
     }
 
-    /// As [`Engine::cipher_columns`] in ECB, but single DES is always served: for DES inside a construction that is not
-    /// itself weak, as in [`Engine::cipher_key_internal`].
+    /// As [`Engine::cipher_columns`] in ECB, but single DES is always allowed: for DES inside a construction that is
+    /// not itself weak, as in [`Engine::cipher_key_internal`].
     ///
     /// # Errors
-    /// [`ColumnError`], before anything is done.
+    /// [`ColumnError`], before any text is changed.
     #[inline]
     pub fn cipher_columns_internal<'k>(
         &self,
@@ -353,9 +352,9 @@ impl Engine {
         columns::cipher(self.cpu, algorithm, (Mode::Ecb, direction), keys.into().0, &mut [], texts)
     }
 
-    /// Takes keys of DES and TDES out of their tokens, one or several for each request of a batch, in the place of
-    /// those that `columns` held: each part of eight bytes deciphered in ECB. No parity is adjusted or checked, and
-    /// whether a weak algorithm may use a key is asked where it does.
+    /// Unwraps keys of DES and TDES, one or several for each request of a batch, into `columns`, whose earlier keys are
+    /// replaced. Each part of eight bytes is deciphered in ECB. Parity is neither adjusted nor checked. The later use
+    /// of a key, not this call, checks whether weak algorithms are enabled.
     ///
     /// # Errors
     /// [`ColumnError`]; `columns` is empty then.
@@ -367,8 +366,8 @@ impl Engine {
         des::columns::unwrap(self.cpu, columns, wrapped)
     }
 
-    /// Digests of many independent texts. Every item fails with [`HashError::Weak`] for MD5 where weak
-    /// algorithms are off.
+    /// Digests of many independent texts. Unless weak algorithms are enabled, every item of an MD5 batch fails with
+    /// [`HashError::Weak`].
     pub fn hash_batch(&self, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
         match self.allow_hash(algorithm) {
             Ok(()) => hash::batch(self.cpu, algorithm, items),
@@ -376,33 +375,33 @@ impl Engine {
         }
     }
 
-    /// The digest of one text, its length of bytes, then zeros.
+    /// The digest of one text: the digest's bytes, then zeros.
     pub fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> Result<[u8; 64], HashError> {
         self.allow_hash(algorithm)?;
         Ok(hash::digest(algorithm, &[data]))
     }
 
-    /// The ones' complement sum of RFC 1071 of words of 16 bits in network order, whose complement is the checksum of
-    /// IP, TCP and UDP. An odd byte at the end is the upper half of a word.
+    /// The ones' complement sum (RFC 1071) of 16-bit words in network order. Its complement is the checksum of IP, TCP
+    /// and UDP. A single last byte is the upper half of a word.
     #[inline]
     pub fn ones_complement_sum(&self, bytes: &[u8]) -> u16 {
         checksum::sum(self.cpu, bytes)
     }
 
-    /// Begins a hash.
+    /// Starts a hash. [`HashError::Weak`] for a weak hash, unless this engine allows it.
     pub fn hash_state(&self, algorithm: HashAlgorithm) -> Result<HashState, HashError> {
         self.allow_hash(algorithm)?;
         Ok(HashState::new(algorithm))
     }
 
-    /// The same in segments that other calls go on with: [`HashState::export`], or [`HashState::export_sha3`] of SHA-3,
-    /// which is slower so.
+    /// Starts a hash of segments over several calls, each of which exports the state: [`HashState::export`], or for
+    /// SHA-3 [`HashState::export_sha3`]. SHA-3 is slower in this form.
     pub fn hash_state_in_segments(&self, algorithm: HashAlgorithm) -> Result<HashState, HashError> {
         self.allow_hash(algorithm)?;
         Ok(HashState::in_segments(algorithm))
     }
 
-    /// Goes on with a hash from the bytes that [`HashState::export`] or [`HashState::export_sha3`] gave.
+    /// Continues a hash from an exported state, the bytes of [`HashState::export`] or [`HashState::export_sha3`].
     pub fn hash_state_import(&self, algorithm: HashAlgorithm, state: &[u8]) -> Result<HashState, HashError> {
         self.allow_hash(algorithm)?;
         HashState::import(algorithm, state)
@@ -414,32 +413,31 @@ impl Engine {
         Ok(HmacKey::new(algorithm, key))
     }
 
-    /// HMACs of many independent texts. The keys decide the hash.
+    /// HMACs of many independent texts. Each key determines its hash.
     pub fn hmac_batch(&self, items: &mut [HmacItem<'_>]) {
         hmac::batch(self.cpu, items);
     }
 
-    /// Modification detection codes of many independent texts, or of parts of them. No setting is asked: what single
-    /// DES enciphers here is no text of anyone's.
+    /// Modification detection codes of many independent texts, or of parts of them. Allowed even if weak algorithms are
+    /// not enabled: single DES enciphers no caller's text here.
     pub fn mdc_batch(&self, items: &mut [MdcItem<'_>]) {
         mdc::batch(self.cpu, items);
     }
 
-    /// Fills the slice from the library's generator. It is seeded anew after a fork, and ends the process
-    /// if the machine has no entropy.
+    /// Fills `out` from the library's random generator. The generator reseeds after a fork, and ends the process if the
+    /// machine has no entropy.
     pub fn random(&self, out: &mut [u8]) {
         random::fill(out);
     }
 
-    /// A block of random bytes of the caller's own, for many small values at little cost each.
+    /// A buffer of random bytes for one caller, from which many small values cost little.
     pub fn random_block(&self) -> RandomBlock {
         RandomBlock::new()
     }
 
-    /// A new RSA key in Chinese-remainder form with p > q, proven by one operation; sizes and exponents are
-    /// those of [`RsaPrivateKey::generate`]. Where there are lanes, both primes are searched in them by the
-    /// procedure of FIPS 186-5, A.1.3, whatever the size. [`RsaKeyError::Weak`] below 1024 bits where weak
-    /// algorithms are off.
+    /// Generates an RSA key in Chinese-remainder form with p > q, tested by one operation. Sizes and exponents are
+    /// those of [`RsaPrivateKey::generate`]. If the processor has lanes, they search both primes by the procedure of
+    /// FIPS 186-5, A.1.3, at every size. [`RsaKeyError::Weak`] below 1024 bits unless weak algorithms are enabled.
     pub fn rsa_generate(&self, bits: usize, e: &[u8]) -> Result<RsaPrivateKey, RsaKeyError> {
         if (rsa::RSA_BITS_MIN..rsa::RSA_BITS_STRONG).contains(&bits) && !self.weak_algorithms {
             return Err(RsaKeyError::Weak { bits });
@@ -447,8 +445,8 @@ impl Engine {
         RsaPrivateKey::generate_with(self.cpu, bits, e)
     }
 
-    /// As [`Engine::rsa_generate`], in steps, whatever the level: without lanes by rounds over the bound library's
-    /// modular exponentiation.
+    /// As [`Engine::rsa_generate`], but in steps, at every level. Without lanes, a step is a slice of a Miller-Rabin
+    /// round over the bound library's Montgomery multiplication.
     pub fn rsa_search(&self, bits: usize, e: &[u8]) -> Result<RsaSearch, RsaKeyError> {
         if (rsa::RSA_BITS_MIN..rsa::RSA_BITS_STRONG).contains(&bits) && !self.weak_algorithms {
             return Err(RsaKeyError::Weak { bits });
@@ -456,19 +454,19 @@ impl Engine {
         RsaPrivateKey::search_with(self.cpu, bits, e)
     }
 
-    /// Raw private operations, each verified before its result is released. Keys below 1024 bits fail with
-    /// [`crate::RsaError::Weak`] where weak algorithms are off.
+    /// Raw private-key operations, each verified before its result is released. Keys below 1024 bits fail with
+    /// [`crate::RsaError::Weak`] unless weak algorithms are enabled.
     pub fn rsa_private_batch(&self, items: &mut [RsaPrivateItem<'_>]) {
         rsa::batch::private_batch(self.cpu, self.weak_algorithms, items);
     }
 
-    /// Raw public operations. Keys below 1024 bits fail with [`crate::RsaError::Weak`] where weak
-    /// algorithms are off.
+    /// Raw public-key operations. Keys below 1024 bits fail with [`crate::RsaError::Weak`] unless weak algorithms are
+    /// enabled.
     pub fn rsa_public_batch(&self, items: &mut [RsaPublicItem<'_>]) {
         rsa::batch::public_batch(self.cpu, self.weak_algorithms, items);
     }
 
-    /// One raw private operation, as long as the modulus.
+    /// One raw private-key operation; input and output are as long as the modulus.
     pub fn rsa_private(&self, key: &RsaPrivateKey, input: &[u8], output: &mut [u8]) -> Result<(), RsaError> {
         let mut item = [RsaPrivateItem::new(key, input, output)];
         self.rsa_private_batch(&mut item);
@@ -476,7 +474,7 @@ impl Engine {
         item.result
     }
 
-    /// One raw public operation, as long as the modulus.
+    /// One raw public-key operation; input and output are as long as the modulus.
     pub fn rsa_public(&self, key: &RsaPublicKey, input: &[u8], output: &mut [u8]) -> Result<(), RsaError> {
         let mut item = [RsaPublicItem::new(key, input, output)];
         self.rsa_public_batch(&mut item);
@@ -484,16 +482,16 @@ impl Engine {
         item.result
     }
 
-    /// ECDSA signatures of many independent digests. Those with P-256 go through lanes where there are some, from two
-    /// on; each is then checked before it is released, short of a verification: see
+    /// ECDSA signatures of many independent digests. Two or more with P-256 share lanes, if the processor has them; a
+    /// check short of verification then precedes the release of each signature. See
     /// [`Engine::ecdsa_sign_verified_batch`].
     pub fn ecdsa_sign_batch(&self, items: &mut [EcdsaSignItem<'_>]) {
         ec::batch::ecdsa_sign_batch(self.cpu, false, items);
     }
 
-    /// As [`Engine::ecdsa_sign_batch`], and each signature is verified under the key's public part before it is
-    /// released, so that a key that changed in memory shows as well: [`EcError::Internal`] where it does not fit. Takes
-    /// twice as long in lanes, and four times as long without.
+    /// As [`Engine::ecdsa_sign_batch`], but each signature is verified under the key's public part before it is
+    /// released. This also detects a key that changed in memory: [`EcError::Internal`]. Takes twice as long in lanes,
+    /// and four times as long without.
     pub fn ecdsa_sign_verified_batch(&self, items: &mut [EcdsaSignItem<'_>]) {
         ec::batch::ecdsa_sign_batch(self.cpu, true, items);
     }
@@ -503,17 +501,17 @@ impl Engine {
         ec::batch::ecdsa_verify_batch(items);
     }
 
-    /// Shared secrets by X25519 (RFC 7748, 6.1) of many independent pairs, in lanes where there are some.
+    /// Shared secrets by X25519 (RFC 7748, 6.1) of many independent pairs, in lanes if the processor has them.
     pub fn x25519_batch(&self, items: &mut [X25519Item<'_>]) {
         ec::batch::x25519_batch(self.cpu, items);
     }
 
-    /// Public values of many X25519 private values, in lanes where there are some.
+    /// Public values of many X25519 private values, in lanes if the processor has them.
     pub fn x25519_public_batch(&self, items: &mut [X25519PublicItem<'_>]) {
         ec::batch::x25519_public_batch(self.cpu, items);
     }
 
-    /// A new key on a curve that ECDSA and ECDH use.
+    /// Generates a key on a curve that ECDSA and ECDH use.
     pub fn ec_generate(&self, curve: Curve) -> Result<ec::EcPrivateKey, EcError> {
         ec::EcPrivateKey::generate(curve)
     }
@@ -534,7 +532,7 @@ impl Engine {
     }
 }
 
-/// One block of AES-128 (FIPS 197, C.1), many of DES (FIPS 81, table B1) and one digest of SHA-256 (FIPS
+/// Tests one block of AES-128 (FIPS 197, C.1), many blocks of DES (FIPS 81, table B1) and one digest of SHA-256 (FIPS
 /// 180-2, B.1).
 fn known_answers(cpu: Cpu) -> Result<(), EngineError> {
     let check =
@@ -547,7 +545,7 @@ fn known_answers(cpu: Cpu) -> Result<(), EngineError> {
         done.is_ok() && block == 0x69c4e0d8_6a7b0430_d8cdb780_70b4c55a_u128.to_be_bytes(),
         "AES-128 encipherment",
     )?;
-    // So many blocks that the forms for many and for few both have their part.
+    // Enough blocks that both the form for many and the form for few blocks run.
     let mut blocks = [*b"Now is t"; 520];
     let key = 0x01234567_89abcdef_u64.to_be_bytes();
     let text = blocks.as_flattened_mut();

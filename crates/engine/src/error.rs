@@ -7,9 +7,9 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The bound library gives a wrong answer to a known question: nothing it says can be used.
+    /// The bound library gave a wrong answer in its known-answer test: none of its results can be trusted.
     KnownAnswer {
-        /// What was asked.
+        /// The operation that was tested.
         operation: &'static str,
     },
 }
@@ -18,16 +18,16 @@ pub enum EngineError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The key of a cipher is of another length than the algorithm's.
+    /// The key has not the length that the cipher needs.
     CipherKeyLength {
-        /// For which algorithm.
+        /// The cipher that the key was meant for.
         algorithm: CipherAlgorithm,
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// The key of a MAC is of another length than the algorithm's.
+    /// The key has not the length that the MAC needs.
     MacKeyLength {
-        /// For which algorithm.
+        /// The MAC that the key was meant for.
         algorithm: MacAlgorithm,
         /// Length given, in bytes.
         bytes: usize,
@@ -62,11 +62,11 @@ pub enum KeyError {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// A cipher that is off until the setting for weak algorithms enables it.
+    /// The cipher is weak, and the setting for weak algorithms does not enable it.
     WeakCipher(CipherAlgorithm),
-    /// A MAC that is off until the setting for weak algorithms enables it.
+    /// The MAC is weak, and the setting for weak algorithms does not enable it.
     WeakMac(MacAlgorithm),
-    /// A hash that is off until the setting for weak algorithms enables it.
+    /// The hash is weak, and the setting for weak algorithms does not enable it.
     WeakHash(HashAlgorithm),
 }
 
@@ -74,11 +74,11 @@ pub enum KeyError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CipherError {
-    /// The key cannot be prepared (only where the key comes with the call).
+    /// The key cannot be prepared (only if the key comes with the call).
     Key(KeyError),
     /// The text is not whole blocks, which this mode needs. Nothing was changed.
     TextLength {
-        /// The mode.
+        /// The mode that was asked for.
         mode: Mode,
         /// Length given, in bytes.
         bytes: usize,
@@ -100,50 +100,50 @@ pub enum CipherError {
         /// Length of the text in bytes.
         text_bytes: usize,
     },
-    /// A tag of GCM is 4 to 16 bytes long. Nothing was changed.
+    /// The tag of GCM has not 4 to 16 bytes. Nothing was changed.
     TagLength {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// ChaCha20-Poly1305 takes a nonce of 12 bytes and at most 2^38 - 64 bytes of text (RFC 8439, 2.8). Nothing was
-    /// changed.
+    /// ChaCha20-Poly1305 was given a nonce of other than 12 bytes, or more than 2^38 - 64 bytes of text (RFC 8439,
+    /// 2.8). Nothing was changed.
     ChaChaLength {
         /// Length of the nonce in bytes.
         nonce_bytes: usize,
         /// Length of the text in bytes.
         text_bytes: usize,
     },
-    /// A tag of ChaCha20-Poly1305 is 16 bytes long. Nothing was changed.
+    /// The tag of ChaCha20-Poly1305 has not 16 bytes. Nothing was changed.
     ChaChaTagLength {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// A tag of OCB or EAX is 8 to 16 bytes long. Nothing was changed.
+    /// The tag of OCB or EAX has not 8 to 16 bytes. Nothing was changed.
     AeadTagLength {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// A text that AES key wrap takes is three semiblocks of 8 bytes at least, and whole ones. Nothing was changed.
+    /// The text for AES key wrap is not whole semiblocks of 8 bytes, or fewer than three. Nothing was changed.
     KeyWrapLength {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// AES key wrap takes a key of AES. Nothing was changed.
+    /// AES key wrap was given a key of another cipher. Nothing was changed.
     KeyWrapKey {
-        /// What the key was prepared for.
+        /// The algorithm for which the key was prepared.
         algorithm: CipherAlgorithm,
     },
-    /// A nonce of OCB is 1 to 15 bytes long (RFC 7253, 4.2). Nothing was changed.
+    /// The nonce of OCB has not 1 to 15 bytes (RFC 7253, 4.2). Nothing was changed.
     OcbNonceLength {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// A message of HCTR2 is at least 16 bytes long. Nothing was changed.
+    /// The message for HCTR2 has fewer than 16 bytes. Nothing was changed.
     MessageLength {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// The tag does not fit the text: one answer whatever the cause. The text is wiped.
+    /// The tag is wrong for the text: one answer for every cause. The text is wiped.
     Authentication,
 }
 
@@ -158,74 +158,74 @@ pub enum MacError {
         /// Block length in bytes.
         block_bytes: usize,
     },
-    /// The last segment of a CMAC that has begun is empty: CMAC treats the last block apart, so it must be
-    /// held back for the last segment.
+    /// The last segment of a CMAC is empty though earlier ones were not. CMAC treats the last block differently, so the
+    /// last segment must contain it.
     LastSegmentEmpty,
 }
 
-/// Columns of a batch of equal requests do not fit what is asked, or each other. The caller's fault; nothing was
-/// changed, but that `DesColumns` to be filled are empty.
+/// The columns of a batch of equal requests do not fit the operation, or each other. The caller's fault. Nothing was
+/// changed, except that `DesColumns` to be filled are now empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ColumnError {
     /// The keys cannot be prepared.
     Key(KeyError),
-    /// Pieces begin nearer to each other than they are long.
+    /// Pieces would overlap: the distance between their starts is less than their length.
     Stride {
-        /// From the beginning of one to that of the next, in bytes.
+        /// The distance from the start of one piece to the start of the next, in bytes.
         stride: usize,
-        /// Length of one in bytes.
+        /// Length of a piece in bytes.
         bytes: usize,
     },
-    /// The last piece ends behind the memory.
+    /// The last piece would end beyond the memory.
     Memory {
         /// Length of the memory in bytes.
         bytes: usize,
-        /// Length that it needs.
+        /// Length needed in bytes.
         needed: usize,
     },
     /// A piece has another length than the first.
     Unequal {
-        /// Its number, counted from 0.
+        /// The number of the piece, from 0.
         lane: usize,
-        /// Its length in bytes.
+        /// Length of the piece in bytes.
         bytes: usize,
-        /// Length of the first in bytes.
+        /// Length of the first piece in bytes.
         expected: usize,
     },
-    /// A column is of more or fewer requests than the one before it.
+    /// A column has another number of requests than the column before.
     Lanes {
-        /// Its number of requests.
+        /// The number of requests of this column.
         lanes: usize,
-        /// Number of requests of the other.
+        /// The number of requests of the column before.
         expected: usize,
     },
-    /// The place for results or chaining values, which stand one after the other, has another length than all of them.
+    /// The memory for results or chaining values, which lie in a row, has another length than all of them together.
     Output {
         /// Length given, in bytes.
         bytes: usize,
-        /// Length of all of them.
+        /// Length needed in bytes.
         needed: usize,
     },
     /// The texts are not whole blocks.
     TextLength {
-        /// Length of each in bytes.
+        /// Length of each text in bytes.
         bytes: usize,
         /// Block length in bytes.
         block_bytes: usize,
     },
-    /// A mode that columns have not.
+    /// The mode is not available for columns.
     Mode(Mode),
-    /// Keys that are kept in `DesColumns` are of DES.
+    /// The keys in `DesColumns` are DES keys, but the algorithm is not DES or TDES.
     NotDes,
-    /// There is neither one wrapping key nor one for each part.
+    /// The number of wrapping keys is neither one nor one for each part of a key.
     WrappingKeys {
-        /// Wrapping keys given.
+        /// The number of wrapping keys given.
         keys: usize,
-        /// Parts of eight bytes of a key.
+        /// The number of eight-byte parts of a key.
         parts: usize,
     },
-    /// A wrapping key of TDES has 16 or 24 bytes.
+    /// A wrapping key has not 16 or 24 bytes, the lengths of TDES keys.
     WrappingKeyLength {
         /// Length given, in bytes.
         bytes: usize,
@@ -236,14 +236,14 @@ pub enum ColumnError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum HashError {
-    /// A hash that is off until the setting for weak algorithms enables it.
+    /// The hash is weak, and the setting for weak algorithms does not enable it.
     Weak(HashAlgorithm),
     /// The state can be exported only after whole blocks of text.
     NotOnBlock {
         /// Block length in bytes.
         block_bytes: usize,
     },
-    /// The state of this hash does not fit the exported form.
+    /// The state of this hash has no exported form.
     NotExportable(HashAlgorithm),
     /// The bytes are not an exported state of this hash.
     NotAState(HashAlgorithm),
@@ -258,7 +258,7 @@ pub enum RsaKeyError {
         /// Length of the modulus in bits, without leading zeros.
         bits: usize,
     },
-    /// Keys are generated with a multiple of 8 bits only.
+    /// The modulus length for a new key is not a multiple of 8 bits.
     SizeStep {
         /// Length asked for, in bits.
         bits: usize,
@@ -269,12 +269,12 @@ pub enum RsaKeyError {
     Exponent,
     /// The private parts do not belong to each other or to the public ones.
     Inconsistent,
-    /// Below 1024 bits: off until the setting for weak algorithms enables it.
+    /// The modulus is below 1024 bits, and the setting for weak algorithms does not allow that.
     Weak {
         /// Length of the modulus in bits.
         bits: usize,
     },
-    /// A new key failed its own test and was thrown away. Ours or the machine's fault.
+    /// A new key failed its test and was discarded. A fault of this library or the machine.
     Generation {
         /// Length asked for, in bits.
         bits: usize,
@@ -285,7 +285,7 @@ pub enum RsaKeyError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RsaError {
-    /// Input and output must be as long as the modulus.
+    /// Input or output is not as long as the modulus.
     Length {
         /// Length of the input in bytes.
         input_bytes: usize,
@@ -296,13 +296,13 @@ pub enum RsaError {
     },
     /// The input, as a number, is not below the modulus.
     InputRange,
-    /// Below 1024 bits: off until the setting for weak algorithms enables it.
+    /// The modulus is below 1024 bits, and the setting for weak algorithms does not allow that.
     Weak {
         /// Length of the modulus in bits.
         bits: usize,
     },
-    /// The result did not return to the input under the public exponent and was thrown away: the key is
-    /// wrong, or the machine is faulty.
+    /// The result, raised to the public exponent, did not give the input, and was discarded: the key is wrong, or the
+    /// machine is faulty.
     Verification,
 }
 
@@ -314,19 +314,19 @@ pub enum PaddingError {
     MessageTooLong {
         /// Length of the message in bytes.
         bytes: usize,
-        /// Most that this padding leaves room for, in bytes.
+        /// The longest message that this padding allows, in bytes.
         bytes_max: usize,
     },
-    /// The digest is not as long as its hash makes it. The caller's fault.
+    /// The digest has not the length of its hash. The caller's fault.
     DigestLength {
-        /// The hash.
+        /// The hash that the caller named.
         hash: HashAlgorithm,
         /// Length given, in bytes.
         bytes: usize,
     },
     /// The hash has no identifier for this signature scheme.
     Hash(HashAlgorithm),
-    /// The block is not well-formed: one answer whatever the cause.
+    /// The block is malformed: one answer for every cause.
     Invalid,
 }
 
@@ -340,20 +340,20 @@ pub enum EcError {
     PublicKey(Curve),
     /// The signature is not two numbers as long as the order.
     SignatureLength {
-        /// The curve.
+        /// The curve of the key.
         curve: Curve,
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// The signature does not fit.
+    /// The signature is not valid.
     Signature,
     /// The shared secret is zero: the peer's point has a small order.
     SmallOrder,
-    /// The library failed inside, or a signature did not pass its check. Ours or the machine's fault.
+    /// The library failed, or a signature did not pass its check. A fault of this library or the machine.
     Internal(Curve),
 }
 
-/// More was asked of HKDF than 255 digests (RFC 5869, 2.3). The caller's fault.
+/// HKDF was asked for more than 255 digests of output (RFC 5869, 2.3). The caller's fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HkdfLength {
     /// Length asked for, in bytes.

@@ -1,20 +1,19 @@
-//! The instruction-set level that the kernels use: detected once, reported, and reducible without a rebuild.
+//! The instruction-set level that the kernels use: detected once, reported, and limited without a rebuild.
 
 use crate::low::aws_lc::internal::feature_words;
 use std::fmt;
 use std::str::FromStr;
 
-/// A set of instructions that the kernels may use; each includes the ones before it.
+/// A set of instructions that the kernels may use; each level includes the lower ones.
 ///
-/// Levels above the first are those of x86-64. On other architectures everything works at [`Level::Portable`], and the
-/// bound library with the instructions that it finds there.
+/// Levels above the first exist only on x86-64. On other architectures this crate works at [`Level::Portable`], and the
+/// bound library uses whatever instructions it finds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// On x86-64 no AES or SHA instructions, no vectors wider than 128 bits, no extended multiplication; kernels in
-    /// Rust alone.
+    /// On x86-64 no AES or SHA instructions, no vectors wider than 128 bits, no extended multiplication. All kernels
+    /// are plain Rust.
     Portable,
-    /// Vectors of 256 bits, with the AES, SHA and carry-less multiplication instructions where the
-    /// processor has them.
+    /// Vectors of 256 bits, and the AES, SHA and carry-less multiplication instructions that the processor has.
     Avx2,
     /// Vectors of 512 bits with 52-bit multiplication (IFMA), byte permutation (VBMI) and wide AES (VAES).
     Avx512,
@@ -40,7 +39,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// A word that names no level.
+/// The error for a word that names no level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownLevel;
 
@@ -59,7 +58,7 @@ impl FromStr for Level {
     }
 }
 
-/// The processor features that the bound library really works with in this process.
+/// The processor features that the bound library really uses in this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LibraryFeatures {
     /// AES instructions.
@@ -70,9 +69,9 @@ pub struct LibraryFeatures {
     pub sha: bool,
     /// 128-bit byte shuffles (SSSE3), which the constant-time AES without AES instructions uses.
     pub ssse3: bool,
-    /// 256-bit vectors, first part.
+    /// AVX: 256-bit vectors of floating-point numbers.
     pub avx: bool,
-    /// 256-bit vectors.
+    /// AVX2: 256-bit vectors of integers.
     pub avx2: bool,
     /// 512-bit vectors (F, BW, DQ and VL).
     pub avx512: bool,
@@ -89,8 +88,8 @@ pub struct LibraryFeatures {
 }
 
 impl LibraryFeatures {
-    /// What the library found, after `OPENSSL_ia32cap` was applied. All false on other architectures than
-    /// x86-64.
+    /// Reads the features that the library found, after `OPENSSL_ia32cap` was applied. All false on other architectures
+    /// than x86-64.
     pub fn read() -> LibraryFeatures {
         let [_, ecx1, ebx7, ecx7] = feature_words();
         let has = |word: u32, bits: &[u32]| bits.iter().all(|bit| word & (1 << bit) != 0);
@@ -111,7 +110,7 @@ impl LibraryFeatures {
         }
     }
 
-    /// The highest level whose every instruction is there.
+    /// The highest level all of whose instructions the library uses.
     pub fn level(self) -> Level {
         if self.avx2 && self.ifma && self.vbmi && self.vaes {
             Level::Avx512
@@ -123,11 +122,11 @@ impl LibraryFeatures {
     }
 }
 
-/// The environment variable, and its value, that limits the bound library to a level. None where nothing is
-/// to be limited, and on other architectures than x86-64, where levels do not bind it.
+/// The environment variable and value that limit the bound library to a level. `None` if no limit is needed, and on
+/// other architectures than x86-64, where levels do not limit the library.
 ///
-/// The library reads the variable once, as it is loaded: a program sets it and executes itself again before
-/// its first use. [`LibraryFeatures::read`] then shows that it took effect.
+/// The library reads the variable once, when it is loaded: a program sets it and executes itself again before it first
+/// uses the library. [`LibraryFeatures::read`] then shows the effect.
 pub fn level_environment(level: Level) -> Option<(&'static str, &'static str)> {
     match level {
         Level::Portable if LIMITS_BIND => Some((VARIABLE, PORTABLE_MASK)),
@@ -158,16 +157,15 @@ const ECX7_VAES: u32 = 9;
 const ECX7_VPCLMUL: u32 = 10;
 
 // `~` clears bits. The high halves are ECX (leaf 1, leaf 7), the low halves EDX and EBX.
-// `tests::masks_clear_the_named_bits` derives them again. Portable: PCLMUL, FMA, MOVBE, AES, F16C and AVX
+// `tests::masks_clear_the_named_bits` derives them independently. Portable clears PCLMUL, FMA, MOVBE, AES, F16C and AVX
 // of leaf 1; BMI, AVX2, ADX, SHA and all of AVX-512 of leaf 7, with GFNI, VAES and VPCLMUL.
 const PORTABLE_MASK: &str = "~0x3240100200000000:~0x5f42f02b0128";
-// AVX2: everything of AVX-512, with GFNI, VAES and VPCLMUL.
+// AVX2 clears everything of AVX-512, with GFNI, VAES and VPCLMUL.
 const AVX2_MASK: &str = "~0x0:~0x5f42d0230000";
 
 #[cfg(test)]
 mod tests {
-    /// The bits of each word, by the names of the processor manuals, once more and independently of the
-    /// constants above.
+    /// The bits of each word, named as in the processor manuals and independent of the constants above.
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn masks_clear_the_named_bits() {

@@ -7,8 +7,8 @@
 //! | encipher with a key that comes with each call, least overhead | [`Engine::cipher`] |
 //! | encipher many texts under prepared keys | [`Engine::cipher_key`], [`Engine::cipher_batch`] |
 //! | encipher and authenticate | [`Engine::gcm_key`], [`Engine::gcm_batch`]; also OCB and EAX: [`Engine::ocb_key`], [`Engine::ocb_batch`], [`Engine::eax_key`], [`Engine::eax_batch`], and ChaCha20-Poly1305: [`Engine::chacha_key`], [`Engine::chacha_batch`] |
-//! | encipher keys and other short messages at their own length, bound to what stands beside them | [`Engine::hctr2_key`], [`Engine::hctr2_batch`] |
-//! | AES-CFB in pieces; with SHA-1 of the plain text, as OpenPGP has it | [`Engine::cfb`], [`Engine::cfb_sha1`] |
+//! | encipher keys and other short messages without adding bytes, bound to associated data | [`Engine::hctr2_key`], [`Engine::hctr2_batch`] |
+//! | AES-CFB in pieces; with SHA-1 of the plaintext, as in OpenPGP | [`Engine::cfb`], [`Engine::cfb_sha1`] |
 //! | MAC from a block cipher (X9.9, X9.19, CMAC), whole or in segments | [`Engine::mac_key`], [`Engine::mac_batch`] |
 //! | MACs and short texts of many equal requests, with raw keys or keys unwrapped for them, least overhead | [`Column`], [`DesColumns`], [`Engine::mac_columns`], [`Engine::hmac_columns`], [`Engine::cipher_columns`], [`Engine::unwrap_des_columns`] |
 //! | digest | [`sha1`], [`sha256`], which need no engine; [`Engine::hash`], [`Engine::hash_batch`]; in pieces, also over several calls: [`Engine::hash_state`], [`HashState::export`] |
@@ -23,7 +23,7 @@
 //! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`], [`is_ed25519_public`] |
 //! | powers in a prime field, with secret exponents | [`PrimeField`] |
 //! | derive keys | [`hkdf_sha256`], [`kbkdf_sha256`] |
-//! | wrap keys | [`key_wrap_padded`], [`key_unwrap_padded`]; many, with an initial value of one's own: [`Engine::key_wrap_batch`] |
+//! | wrap keys | [`key_wrap_padded`], [`key_unwrap_padded`]; many, each with an initial value of the caller's choice: [`Engine::key_wrap_batch`] |
 //! | seal a secret to the holder of a key | [`seal_to`], [`SealingKey`]; under a key used once [`lock`], [`unlock`] |
 //! | hold a secret | [`SecretBytes`] |
 //!
@@ -56,25 +56,25 @@
 //!
 //! # Stack
 //!
-//! Scratch of the wide kernels lies on the stack. Built with optimization that is up to 317 KiB for RSA of 4096
-//! bits with AVX-512 and 144 KiB for a batch of DES: a thread with less than 512 KiB must not call them.
+//! The wide kernels keep scratch data on the stack. With optimization it is up to 317 KiB for RSA of 4096 bits with
+//! AVX-512 and 144 KiB for a batch of DES: a thread with less than 512 KiB must not call them.
 //!
-//! Without optimization each copy of a vector has a place of its own: the frames of RSA of 4096 bits with AVX-512 add
-//! up to about 1.8 MiB, which leaves little of the 2 MiB that threads have by default. Give a thread that calls them 4
-//! MiB, or let Cargo optimize this crate alone, and the first figures hold:
+//! Without optimization each copy of a vector has a place of its own. The frames of RSA of 4096 bits with AVX-512 then
+//! add up to about 1.8 MiB, which leaves little of the 2 MiB that threads have by default. Give such a thread 4 MiB, or
+//! let Cargo optimize this crate alone, and the first figures hold:
 //!
 //! ```toml
 //! [profile.dev.package.cryptand-engine]
 //! opt-level = 3
 //! ```
 //!
-//! `cargo run --release -p cryptand-engine --example stack` finds what each group of functions takes at the levels of a
-//! machine, and its test runs all of them in a thread with the stack stated here, as does `tests/rsa_lanes.rs` for RSA.
-//! The 1.8 MiB are the sum of the frames that the compiler made, not run on a machine with AVX-512.
+//! `cargo run --release -p cryptand-engine --example stack` measures the stack of each group of functions at the levels
+//! of a machine. Its test runs all of them in a thread with the stack stated here, as does `tests/rsa_lanes.rs` for
+//! RSA. The 1.8 MiB are the sum of the compiled frames, not a measurement with AVX-512.
 //!
 //! # Memory
 //!
-//! The bound library takes its memory from the program's global allocator, as the crate does, and wipes each block
+//! The bound library takes its memory from the program's global allocator, as this crate does, and wipes each block
 //! before it is freed.
 //!
 //! # Weak algorithms
@@ -84,13 +84,13 @@
 //!
 //! # Layers
 //!
-//! `low` holds the bound library and all `unsafe`; `mid` algorithms and batches; `high` MACs, padding and
-//! derivation; [`Engine`] decides what is allowed. Each looks down only; a test holds that. The crate does
-//! no I/O, reads no clock and no environment, and starts no threads.
+//! `low` holds the bound library and all `unsafe`; `mid` algorithms and batches; `high` MACs, padding and derivation;
+//! [`Engine`] checks what is allowed. Each layer uses only lower ones; a test checks that. The crate does no I/O, reads
+//! no clock and no environment, and starts no threads.
 //!
 //! # Versions and platforms
 //!
-//! Versions are 0.x: the interface may change with the minor version. It needs Linux on x86-64 or aarch64, the
+//! Versions are 0.x: the interface may change with the minor version. The crate needs Linux on x86-64 or aarch64, the
 //! standard library and Rust 1.91. All kernels are for x86-64; `docs/engine.md` says what works, and how, on aarch64.
 #![deny(unsafe_code)]
 

@@ -1,11 +1,10 @@
 //! The lowest layer: the bound C library and every `unsafe` block of this crate.
 //!
-//! Promise to the layers above: each function here is safe to call with any argument of its type. Lengths
-//! that the C side would trust are checked (or are array types), pointers never outlive the call, and every
-//! object that holds key material wipes it when dropped. Nothing here decides what is allowed: that is
-//! said above, in `mid`, `high` and [`crate::Engine`].
+//! Promise to the layers above: each function here is safe to call with any argument of its type. Lengths that the C
+//! side would trust are checked (or are array types), pointers never outlive the call, and every object that holds key
+//! material wipes it when dropped. Permission is not checked here but above, in `mid`, `high` and [`crate::Engine`].
 
-// What kernels alone use has no use where there are none. On x86-64 everything must have one.
+// On other architectures, code that only kernels use is unused; on x86-64 all code must be used.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -42,31 +41,31 @@ pub(crate) fn wipe_bytes(bytes: &mut [u8]) {
     unsafe { wipe_raw(bytes.as_mut_ptr(), bytes.len()) }
 }
 
-/// The same for words.
+/// As [`wipe_bytes`], for words.
 pub(crate) fn wipe_lanes(words: &mut [u64]) {
     // SAFETY: pointer and length come from one exclusive slice.
     unsafe { wipe_raw(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
-/// Overwrites the stack below the caller, as deep as kernels use it, where they leave what the compiler moved there
-/// from registers.
+/// Overwrites the stack below the caller, as deep as kernels use it: the compiler may have moved secrets there from
+/// registers.
 #[inline(never)]
 pub(crate) fn wipe_stack() {
     let mut room = [0; 4096];
     wipe_bytes(&mut room);
 }
 
-/// The same where the keys and columns of all lanes of a bit-sliced form stood on the stack, which take 17 KiB.
+/// As [`wipe_stack`], but deeper: a bit-sliced form keeps keys and columns of all lanes on the stack, 17 KiB.
 #[inline(never)]
 pub(crate) fn wipe_deep_stack() {
     let mut room = [0; 32 << 10];
     wipe_bytes(&mut room);
 }
 
-/// The same for memory behind a pointer.
+/// Overwrites memory behind a pointer with zeros in a way that the compiler may not leave out.
 ///
 /// # Safety
-/// So many bytes from `memory` on must be valid for writing, and may be zero afterwards.
+/// `bytes` bytes from `memory` on must be valid for writing, and may be zero afterwards.
 #[inline]
 unsafe fn wipe_raw(memory: *mut u8, bytes: usize) {
     if bytes <= WIPED_HERE_MAX {
@@ -95,7 +94,7 @@ unsafe fn wipe_raw(memory: *mut u8, bytes: usize) {
     }
 }
 
-/// The same for one block, without a call.
+/// Overwrites one block with zeros in the same way, without a call.
 #[inline]
 pub(crate) fn wipe_block(block: &mut [u8; 16]) {
     for half in block.as_chunks_mut::<8>().0 {
@@ -104,15 +103,15 @@ pub(crate) fn wipe_block(block: &mut [u8; 16]) {
     }
 }
 
-/// The same for one chaining value of a hash.
+/// Overwrites one chaining value of a hash with zeros in the same way.
 #[inline]
 pub(crate) fn wipe_words<W: sha::Word>(words: &mut [W; 8]) {
     // SAFETY: an exclusive reference. The store is volatile, so the compiler may not leave it out.
     unsafe { std::ptr::write_volatile(words, [W::ZERO; 8]) }
 }
 
-/// Has the cache lines of a value fetched, so that they come together and beside what is done until they are read. It
-/// does not wait for them, and has no effect but on time.
+/// Prefetches the cache lines of a value, so that they load together while other work is done. Does not wait for them,
+/// and affects nothing but time.
 #[inline]
 pub fn prefetch<T>(value: &T) {
     let _first = std::ptr::from_ref(value).cast::<i8>();
@@ -128,15 +127,15 @@ pub fn prefetch<T>(value: &T) {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const CACHE_LINE_BYTES: usize = 64;
 
-/// Up to so many bytes are wiped without a call.
+/// Up to this many bytes are wiped inline, without a call of the library.
 const WIPED_HERE_MAX: usize = 64;
 
-/// Eight bytes anywhere.
+/// Eight bytes at any alignment.
 #[repr(C, packed)]
 struct Unaligned(u64);
 
-/// What is dropped is zero. Values are dropped in place and looked at before their memory is given up; for
-/// what lives on the heap, the allocator looks at each block as it is freed.
+/// Dropped values are zero. Values are dropped in place and examined before their memory is released. For values on the
+/// heap, the allocator examines each block as it is freed.
 #[cfg(test)]
 mod tests {
     use super::aws_lc::aes::AesSchedule;
@@ -152,7 +151,7 @@ mod tests {
     static WATCH: Watch = Watch;
 
     thread_local! {
-        /// While Some: blocks freed on this thread, and how many of them were not all zeros.
+        /// While `Some`: blocks freed on this thread, and how many of them were not all zeros.
         static FREED: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
     }
 
@@ -184,8 +183,8 @@ mod tests {
         FREED.take().unwrap()
     }
 
-    /// Bytes that are not zero among those that `secret` points out in a value, before and after it is
-    /// dropped in place.
+    /// The number of bytes that are not zero in the part of a value that `secret` points to, before and after the value
+    /// is dropped in place.
     fn left_by_dropping<T>(value: T, secret: impl FnOnce(&T) -> *const [u8]) -> (usize, usize) {
         let mut place = MaybeUninit::new(value);
         // SAFETY: written by the line above.
@@ -268,15 +267,15 @@ mod tests {
         let wrapped =
             [WrappedColumn { algorithm: CipherAlgorithm::Tdes2, under: &[&key[..16]], keys: tokens }];
         engine.unwrap_des_columns(&mut columns, &wrapped).unwrap();
-        // Larger ones do not grow out of the memory of smaller ones, but wipe it first.
+        // A larger set of keys does not grow the old memory in place, but wipes it first.
         let tokens = Column::contiguous(&[0xa5; 960], 16, 60).unwrap();
         FREED.set(Some((0, 0)));
         engine.unwrap_des_columns(&mut columns, &[WrappedColumn { keys: tokens, ..wrapped[0] }]).unwrap();
         assert_eq!(FREED.take(), Some((1, 0)));
-        // Which keys there are stays, what they are does not.
+        // The list of keys remains in memory, the keys themselves do not.
         assert_eq!(freed_by_dropping(columns), (2, 1));
         assert_eq!(freed_by_dropping(engine.gcm_key(&key).unwrap()), (1, 0));
-        // With a kernel, a key has the library's form beside its own from the first long text on.
+        // With a kernel, the first long text gives a key the library's form in addition to its own.
         let gcm = engine.gcm_key(&key).unwrap();
         let mut long = vec![0; 5000];
         engine.gcm_batch(CipherDirection::Encipher, &mut [GcmItem::encipher(&gcm, &[1; 12], &[], &mut long)]);
@@ -303,7 +302,7 @@ mod tests {
         let mut items = outputs.each_mut().map(|output| RsaPrivateItem::new(&key, &input, output));
         engine.rsa_private_batch(&mut items);
         assert_eq!(items.map(|item| item.result), [Ok(()); 3]);
-        // Modulus and public exponent stay; the numbers of the C library and the constants of the lanes do not.
+        // Modulus and public exponent remain; the numbers of the C library and the constants of the lanes are wiped.
         let in_lanes = usize::from(engine.level() == Level::Avx512);
         let (freed, not_wiped) = freed_by_dropping(key);
         assert!(freed > 2 + in_lanes, "{freed}: the library's own blocks are among them");

@@ -1,4 +1,4 @@
-//! Algorithms and batches over the kernels of `low`; what is asked of them is checked here.
+//! Algorithms and batches over the kernels of `low`. Arguments are checked here.
 
 pub(crate) mod aes;
 pub(crate) mod chacha;

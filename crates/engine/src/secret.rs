@@ -5,13 +5,13 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use subtle::ConstantTimeEq;
 
-/// Longest secret that is kept inline.
+/// The greatest length of a secret that is kept inline, in bytes.
 const INLINE_BYTES_MAX: usize = 64;
 
 /// A secret of a length fixed when it is made. Up to 64 bytes are kept inline, more on the heap.
 ///
-/// All of it is zero after it is dropped. A value that was moved may leave its old place behind unwiped:
-/// keep long-lived secrets behind a `Box` or `Arc`.
+/// All of it is zero after it is dropped. Moving a value may leave an unwiped copy at the old place: keep long-lived
+/// secrets in a `Box` or `Arc`.
 #[derive(Clone)]
 pub struct SecretBytes(Storage);
 
@@ -31,14 +31,14 @@ impl SecretBytes {
         })
     }
 
-    /// A copy of `bytes`; the original stays the caller's to wipe.
+    /// A copy of `bytes`, which the caller must still wipe.
     pub fn from_slice(bytes: &[u8]) -> SecretBytes {
         let mut secret = SecretBytes::new(bytes.len());
         secret.as_mut().copy_from_slice(bytes);
         secret
     }
 
-    /// The bytes.
+    /// The secret bytes.
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
             Storage::Inline { bytes, len } => &bytes[..*len],
@@ -46,7 +46,7 @@ impl SecretBytes {
         }
     }
 
-    /// Whether both are of equal length and content; the time depends on the lengths only.
+    /// Whether both have equal length and content; the time depends only on the lengths.
     pub fn ct_eq(&self, other: &[u8]) -> bool {
         self.as_slice().ct_eq(other).into()
     }

@@ -1,9 +1,10 @@
-//! Whether a program may start the daemon of a home because it needs one.
+//! Whether a program that needs the daemon of a home may start it.
 //!
-//! | who starts it | may it |
+//! | who starts the daemon | allowed |
 //! |---|---|
-//! | a person or a service manager: `cryptand serve`, the daemon's program | always; what an earlier stop left is removed |
-//! | a program that needs it | as `[daemon] autostart` says, and not after a stop |
+//! | a person or a service manager: `cryptand serve`, the daemon's program | always; the mark of an
+//! earlier stop is removed |
+//! | a program that needs the daemon | as `[daemon] autostart` says, and not after a stop |
 //!
 //! A stop writes a file into the home before the daemon stops taking requests, so that no program that finds no daemon
 //! starts the next one. A starting daemon checks the file again once it holds the home's lock.
@@ -16,14 +17,14 @@ use std::path::PathBuf;
 /// Why no program may start the daemon of a home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoAutostart {
-    /// It was stopped, at this time (UTC, as text).
+    /// The home was stopped, at this time.
     Stopped {
-        /// When.
+        /// Time of the stop in UTC, as text.
         at: String,
     },
-    /// The last daemon was started by a service manager, which starts the next one.
+    /// The last daemon was started by a service manager, which also starts the next one.
     Service,
-    /// The settings say so.
+    /// The settings forbid it.
     Settings,
 }
 
@@ -46,7 +47,7 @@ impl fmt::Display for NoAutostart {
     }
 }
 
-/// What ended a daemon on purpose.
+/// Who stopped a daemon on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoppedBy {
     /// An administrator's `cryptand stop`.
@@ -56,7 +57,7 @@ pub enum StoppedBy {
 }
 
 impl Home {
-    /// The file that a stop leaves.
+    /// The file that marks the home as stopped.
     pub fn stopped_path(&self) -> PathBuf {
         self.folder.join("stopped")
     }
@@ -64,7 +65,7 @@ impl Home {
     /// Records that the daemon was stopped, at this time in seconds since 1970.
     ///
     /// # Errors
-    /// [`HomeError::Io`], on a full disk most likely: programs may then start the next daemon.
+    /// [`HomeError::Io`], most likely on a full disk: programs may then start the next daemon.
     pub fn note_stopped(&self, unix_s: u64, by: StoppedBy) -> Result<(), HomeError> {
         let boot = match by {
             StoppedBy::Command => String::new(),
@@ -73,10 +74,10 @@ impl Home {
         write_durably(&self.stopped_path(), format!("{}\n{boot}\n", utc(unix_s)).as_bytes())
     }
 
-    /// Forgets the last stop.
+    /// Removes the mark of the last stop.
     ///
     /// # Errors
-    /// [`HomeError::Io`].
+    /// [`HomeError::Io`] if the file cannot be removed.
     pub fn forget_stopped(&self) -> Result<(), HomeError> {
         let path = self.stopped_path();
         match fs::remove_file(&path) {
@@ -90,7 +91,7 @@ impl Home {
     /// Whether a program that needs the daemon may start it if none runs.
     ///
     /// # Errors
-    /// Why not.
+    /// [`NoAutostart`] says why not.
     pub fn may_autostart(&self, settings: &Settings) -> Result<(), NoAutostart> {
         if let Some(at) = self.stopped_at() {
             return Err(NoAutostart::Stopped { at });
@@ -103,11 +104,12 @@ impl Home {
         }
     }
 
-    /// When the home was stopped, unless something was started since.
+    /// When the home was stopped; none if it is not marked as stopped, or a signal stopped it
+    /// before this boot.
     fn stopped_at(&self) -> Option<String> {
         let text = match read_bounded(&self.stopped_path()) {
             Err(HomeError::Io { cause, .. }) if cause.kind() == std::io::ErrorKind::NotFound => return None,
-            // One that cannot be read was written for a reason.
+            // A file that cannot be read still marks a stop.
             text => text.unwrap_or_default(),
         };
         let mut lines = text.lines();
@@ -118,14 +120,15 @@ impl Home {
         (!is_past).then(|| if at.is_empty() { "an unknown time".to_owned() } else { at })
     }
 
-    /// Whether the last daemon was a service manager's, by what it wrote into its lock.
+    /// Whether a service manager started the last daemon, by what that daemon wrote into the lock
+    /// file.
     fn is_of_service_manager(&self) -> bool {
         let text = read_bounded(&self.lock()).unwrap_or_default();
         text.lines().nth(1) == Some(OF_SERVICE_MANAGER)
     }
 }
 
-/// The second line of the lock of a daemon that a service manager started.
+/// The second line of the lock file of a daemon that a service manager started.
 pub const OF_SERVICE_MANAGER: &str = "service";
 
 /// The identifier of this boot; empty if the system does not give one.
@@ -133,7 +136,7 @@ fn this_boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// A time as people write it; years of four digits.
+/// A time in words for people, with years of four digits.
 fn utc(unix_s: u64) -> String {
     // Days since the first of March of the year 0, so that a leap day is the last of its year (proleptic Gregorian
     // calendar; 146,097 days are 400 years).
@@ -149,7 +152,7 @@ fn utc(unix_s: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// What is shown of a time that the file says.
+/// At most this many characters of the time in the file are shown.
 const TIME_CHARS_MAX: usize = 40;
 
 #[cfg(test)]

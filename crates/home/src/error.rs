@@ -1,4 +1,4 @@
-//! What can go wrong with a home's folder.
+//! Errors of a home's folder.
 
 use crate::HOME_VERSION;
 use crate::limits::Limited;
@@ -9,49 +9,49 @@ use std::path::{Path, PathBuf};
 /// Why a home cannot be created, opened or changed.
 #[derive(Debug)]
 pub enum HomeError {
-    /// No such folder.
+    /// The folder does not exist.
     Missing {
-        /// The folder asked for.
+        /// Path of the folder.
         folder: PathBuf,
     },
     /// The folder exists but is not a home.
     NotAHome {
-        /// The folder asked for.
+        /// Path of the folder.
         folder: PathBuf,
     },
     /// The folder is not empty, so no home is created in it.
     Occupied {
-        /// The folder asked for.
+        /// Path of the folder.
         folder: PathBuf,
     },
-    /// The layout is of a newer version than this program's.
+    /// The layout of the folder is of a newer version than this program's.
     Newer {
-        /// The folder asked for.
+        /// Path of the folder.
         folder: PathBuf,
-        /// Its version.
+        /// Version of the layout.
         version: u32,
     },
     /// The settings are not valid.
     Settings {
-        /// The settings file.
+        /// Path of the settings file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in the settings.
         cause: SettingsError,
     },
-    /// Another user decides what lies there.
+    /// Another user could choose the content at this path.
     Distrusted {
-        /// The folder or file.
+        /// Path of the folder or file.
         path: PathBuf,
-        /// Why it is not trusted.
+        /// Why the path is not trusted.
         why: Distrust,
     },
     /// A file operation failed.
     Io {
-        /// What was tried.
+        /// The operation, as a verb.
         operation: &'static str,
-        /// On what.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// The system's answer.
+        /// Error of the system.
         cause: io::Error,
     },
 }
@@ -108,25 +108,25 @@ impl std::error::Error for HomeError {
     }
 }
 
-/// Why nothing is run or written at a path.
+/// Why this process runs or writes nothing at a path.
 #[derive(Debug)]
 pub enum Distrust {
-    /// It belongs to another user, who could choose what this process runs or writes.
+    /// The file belongs to another user, who could choose what this process runs or writes.
     Owner {
-        /// The user's name, or number where the machine knows none.
+        /// Name of that user, or the number if the machine knows no name.
         owner: String,
-        /// The user that this process runs as.
+        /// Name of the user that this process runs as.
         runs_as: String,
     },
-    /// Others than its owner may write to it: the permission bits.
+    /// Users other than the owner may write to the file: its permission bits.
     Writable(u32),
-    /// Others than its owner may read or write it, and nobody but the owner should: the permission bits.
+    /// Users other than the owner may read or write the file, and must not: its permission bits.
     Readable(u32),
-    /// It is not of the kind that belongs there.
+    /// The file is of the wrong kind.
     Kind {
-        /// What belongs there: "a folder", "a regular file".
+        /// The expected kind: "a folder", "a regular file".
         expected: &'static str,
-        /// What lies there.
+        /// The kind that was found.
         found: &'static str,
     },
 }

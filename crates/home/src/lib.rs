@@ -13,8 +13,9 @@
 //!   log/                     logs of daemon, cards and keeper
 //! ```
 //!
-//! Client library, daemon and command line read the same folder; with this crate they agree on
-//! its layout. It reads and writes files of the home and notifies the service manager; it has no processes and no keys.
+//! Client library, daemon and command line read the same folder; through this crate they agree on
+//! its layout. The crate reads and writes files of the home and notifies the service manager; it
+//! has no processes and no keys.
 #![deny(unsafe_code)]
 
 mod autostart;
@@ -57,8 +58,8 @@ pub struct Home {
 }
 
 impl Home {
-    /// Creates a home with these settings. The folder is made, or must be empty but for what an earlier call left that
-    /// was interrupted; it becomes accessible to its owner only.
+    /// Creates a home with these settings. The folder is made, or must be empty except for the
+    /// files of an earlier call that was interrupted; it becomes accessible to its owner only.
     ///
     /// # Errors
     /// [`HomeError::Occupied`] if something exists there already; [`HomeError::Distrusted`] if other users could
@@ -118,8 +119,8 @@ impl Home {
         Ok(home)
     }
 
-    /// Checks that no other user can change the home: before a program is run that the settings name, and
-    /// before anything is written.
+    /// Checks that no other user can change the home. To be called before a program that the
+    /// settings name is run, and before anything is written.
     ///
     /// # Errors
     /// As [`trust::folder`], and as [`trust::file`] for the settings.
@@ -143,7 +144,7 @@ impl Home {
         Settings::from_text(&text).map_err(|cause| HomeError::Settings { path, cause })
     }
 
-    /// Reads and checks the settings, to be changed where they lie.
+    /// Reads and checks the settings, to be changed in their file.
     ///
     /// # Errors
     /// As [`Home::settings`].
@@ -153,19 +154,20 @@ impl Home {
         SettingsFile::from_text(&text).map_err(|cause| HomeError::Settings { path, cause })
     }
 
-    /// Writes what [`SettingsFile::changed`] made, at once and durably.
+    /// Writes the text that [`SettingsFile::changed`] made, atomically and durably.
     ///
     /// # Errors
-    /// [`HomeError::Io`], [`HomeError::Distrusted`]; the old settings then stand.
+    /// [`HomeError::Io`], [`HomeError::Distrusted`]; the old settings then stay.
     pub fn write_settings_text(&self, text: &str) -> Result<(), HomeError> {
         trust::folder(&self.folder)?;
         write_durably(&self.settings_path(), text.as_bytes())
     }
 
-    /// Replaces the settings, at once and durably.
+    /// Replaces the settings, atomically and durably.
     ///
     /// # Errors
-    /// [`HomeError::Io`], [`HomeError::Distrusted`], or [`HomeError::Settings`] where they are not valid.
+    /// [`HomeError::Io`], [`HomeError::Distrusted`], or [`HomeError::Settings`] if they are not
+    /// valid.
     pub fn write_settings(&self, settings: &Settings) -> Result<(), HomeError> {
         trust::folder(&self.folder)?;
         write_durably(&self.settings_path(), settings.to_text()?.as_bytes())
@@ -179,132 +181,136 @@ impl Home {
     /// User id that owns the folder.
     ///
     /// # Errors
-    /// [`HomeError::Io`].
+    /// [`HomeError::Io`] if the folder cannot be read.
     pub fn owner(&self) -> Result<u32, HomeError> {
         Ok(fs::metadata(&self.folder).map_err(HomeError::io("look at", &self.folder))?.uid())
     }
 
-    /// The settings file.
+    /// Path of the settings file.
     pub fn settings_path(&self) -> PathBuf {
         self.folder.join("settings.toml")
     }
 
-    /// The file that holds the version of the layout.
+    /// Path of the file that holds the version of the layout.
     pub fn version_path(&self) -> PathBuf {
         self.folder.join("version")
     }
 
-    /// The key store.
+    /// Path of the key store.
     pub fn key_store(&self) -> PathBuf {
         self.folder.join("keys.sqlite")
     }
 
-    /// The sealed master keys.
+    /// Path of the sealed master keys.
     pub fn sealed_registers(&self) -> PathBuf {
         self.folder.join("master-keys.sealed")
     }
 
-    /// The file that says when the home was last backed up.
+    /// Path of the file that holds the time of the last backup.
     pub fn backup_time(&self) -> PathBuf {
         self.folder.join("last-backup")
     }
 
-    /// When the home was last backed up, in seconds since 1970; none where it never was, or the file does not say.
+    /// When the home was last backed up, in seconds since 1970; none if never, or if the file
+    /// cannot be read.
     pub fn last_backup(&self) -> Option<u64> {
         read_bounded(&self.backup_time()).ok()?.trim().parse().ok()
     }
 
-    /// Notes that the home was backed up at this time, in seconds since 1970.
+    /// Records that the home was backed up at this time, in seconds since 1970.
     ///
     /// # Errors
-    /// [`HomeError::Io`].
+    /// [`HomeError::Io`] if the file cannot be written.
     pub fn note_backup(&self, unix_s: u64) -> Result<(), HomeError> {
         write_durably(&self.backup_time(), format!("{unix_s}\n").as_bytes())
     }
 
-    /// The file that the running daemon holds locked: its process id as text and, where a service manager started it,
-    /// [`OF_SERVICE_MANAGER`] on a line of its own.
+    /// Path of the file that the running daemon holds locked: its process id as text, and
+    /// [`OF_SERVICE_MANAGER`] on a line of its own if a service manager started it.
     pub fn lock(&self) -> PathBuf {
         self.folder.join("lock")
     }
 
-    /// Generation numbers of processes, which are never reused. They are not in `run/`, since clients outlive that
-    /// folder.
+    /// Path of the file with generation numbers of processes, which are never reused. It is not in
+    /// `run/`, since clients outlive that folder.
     pub fn generations(&self) -> PathBuf {
         self.folder.join("generations")
     }
 
-    /// Sockets and the key table of the running daemon: a folder, or a symbolic link to one that lasts until the
-    /// machine starts again.
+    /// Folder of the sockets and the key table of the running daemon: a folder, or a symbolic link
+    /// to one that exists until the machine starts again.
     pub fn run(&self) -> PathBuf {
         self.folder.join("run")
     }
 
-    /// Where daemon, cards and keeper log.
+    /// Folder of the logs of daemon, cards and keeper.
     pub fn logs(&self) -> PathBuf {
         self.folder.join("log")
     }
 
-    /// The daemon's socket for the home's owner and root.
+    /// Path of the daemon's socket for the home's owner and root.
     pub fn admin_socket(&self) -> PathBuf {
         self.run().join("admin.sock")
     }
 
-    /// The daemon's socket for everyone else, and for containers: whoever connects to it is a guest.
+    /// Path of the daemon's socket for everyone else, and for containers: a client on this socket
+    /// is a guest.
     pub fn guest_socket(&self) -> PathBuf {
         self.run().join("guest.sock")
     }
 
-    /// The daemon's socket for observers of cards and tenants.
+    /// Path of the daemon's socket for observers of cards and tenants.
     pub fn observe_socket(&self) -> PathBuf {
         self.run().join("observe.sock")
     }
 
-    /// Where the daemon of an earlier release listens; a symbolic link to [`Home::guest_socket`], so that its
-    /// clients are refused by name.
+    /// Path of the socket of an earlier release's daemon; a symbolic link to
+    /// [`Home::guest_socket`], so that clients of that release are refused by name.
     pub fn earlier_socket(&self) -> PathBuf {
         self.run().join("daemon.sock")
     }
 
-    /// The doorbell that clients of a card ring.
+    /// Path of the doorbell that clients of a card ring.
     pub fn card_doorbell(&self, index: u32) -> PathBuf {
         self.run().join(format!("card-{index}.bell"))
     }
 
-    /// Where a later daemon reaches a running card.
+    /// Path of the socket on which a running card listens for a later daemon.
     pub fn card_listener(&self, index: u32) -> PathBuf {
         self.run().join(format!("card-{index}.sock"))
     }
 
-    /// Where a later daemon reaches a running keeper.
+    /// Path of the socket on which a running keeper listens for a later daemon.
     pub fn keeper_listener(&self) -> PathBuf {
         self.run().join("keeper.sock")
     }
 
-    /// The table of opened keys that cards map read-only.
+    /// Path of the table of opened keys, which cards map read-only.
     pub fn key_table(&self) -> PathBuf {
         self.run().join("key-table")
     }
 
-    /// What tenants have in flight on all cards: written by cards.
+    /// Path of the accounts, in which cards count the requests of tenants that are in flight on all
+    /// cards.
     pub fn accounts(&self) -> PathBuf {
         self.run().join("accounts")
     }
 }
 
-/// Writes a file so that, whatever happens, either the old or the new content stands: a temporary
-/// file, flushed, renamed over the old one, and the folder flushed. Accessible to the owner only. A symbolic link at
-/// the temporary file's path is not followed, one at the file's path is replaced.
+/// Writes a file so that, whatever happens, either the old or the new content stands. It writes and
+/// flushes a temporary file, renames it over the old file, and flushes the folder. Only the owner
+/// has access. A symbolic link at the temporary file's path is not followed; one at the file's path
+/// is replaced.
 ///
 /// # Errors
-/// [`HomeError::Io`] with path and cause; the old content then stands.
+/// [`HomeError::Io`] with path and cause; the old content then stays.
 pub fn write_durably(path: &Path, content: &[u8]) -> Result<(), HomeError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let temporary = folder.join(name);
     let written = (|| {
-        // What an earlier attempt left, or somebody planted.
+        // A file that an earlier attempt left, or that somebody planted.
         match fs::remove_file(&temporary) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -323,8 +329,8 @@ pub fn write_durably(path: &Path, content: &[u8]) -> Result<(), HomeError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(HomeError::io("flush", folder))
 }
 
-/// Whether all that lies in a folder is what [`Home::create`] makes before the version, which makes it a home: then
-/// nothing ever ran there.
+/// Whether a folder holds only files that [`Home::create`] makes before the version, which makes it
+/// a home: then nothing ever ran there.
 fn is_half_made(folder: &Path, entries: fs::ReadDir) -> Result<bool, HomeError> {
     for entry in entries {
         let entry = entry.map_err(HomeError::io("read", folder))?;
@@ -350,7 +356,7 @@ fn private_folder(path: &Path) -> Result<(), HomeError> {
 
 fn read_bounded(path: &Path) -> Result<String, HomeError> {
     let failed = |cause| HomeError::io("read", path)(cause);
-    // What was cut off would be lost at the next change.
+    // A longer file is refused: the rest would be lost at the next change.
     let content = trust::read_regular(path, FILE_BYTES_MAX as u64).map_err(failed)?;
     String::from_utf8(content)
         .map_err(|error| failed(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))
@@ -410,7 +416,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let folder = base.path().join("home");
         let home = Home::create(&folder, &settings()).unwrap();
-        // As it is before the last step, and before the last but one.
+        // The folder as it is before the last step, and before the last but one.
         for files in [vec![home.version_path()], vec![home.version_path(), home.settings_path()]] {
             files.iter().for_each(|file| fs::remove_file(file).unwrap());
             assert_eq!(Home::create(&folder, &settings()).unwrap(), home);

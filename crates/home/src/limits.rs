@@ -1,14 +1,15 @@
-//! Limits of the system that a process meets: which one an error of a system call means, and what raises it.
+//! Limits of the system: the limit behind an error of a system call, and the setting that raises
+//! it.
 
 use nix::libc::{EAGAIN, EMFILE, ENFILE, ENOLCK, ENOSPC};
 use std::fmt;
 use std::io;
 
-/// An error of a system call, for people, with the limit that it means where it means one.
+/// Shows an error of a system call, with the limit behind it if there is one.
 #[derive(Clone, Copy, Debug)]
 pub struct Limited<'a>(pub &'a io::Error);
 
-/// An error of starting a process or a thread, for people: EAGAIN means a limit there, as it does nowhere else.
+/// Shows an error of starting a process or a thread: only there EAGAIN means a limit.
 #[derive(Clone, Copy, Debug)]
 pub struct NotStarted<'a>(pub &'a io::Error);
 
@@ -42,7 +43,7 @@ impl fmt::Display for NotStarted<'_> {
     }
 }
 
-/// An error of epoll_ctl(2), whose ENOSPC is no full disk.
+/// An error of epoll_ctl(2), for which ENOSPC means a limit and not a full disk.
 #[must_use]
 pub fn watching(cause: io::Error) -> io::Error {
     if cause.raw_os_error() == Some(ENOSPC) {
@@ -62,7 +63,7 @@ mod tests {
         assert!(said(EMFILE).contains("ulimit -n") && said(ENFILE).contains("fs.file-max"));
         assert!(said(ENOLCK).contains("locks"));
         assert_eq!(said(ENOENT), io::Error::from_raw_os_error(ENOENT).to_string());
-        // A socket that would wait says the same as a thread that cannot be started.
+        // A socket that would block has the same error as a thread that cannot be started.
         assert!(!said(EAGAIN).contains("ulimit"));
         let started = |code| NotStarted(&io::Error::from_raw_os_error(code)).to_string();
         assert!(watching(io::Error::from_raw_os_error(ENOSPC)).to_string().contains("fs.epoll"));

@@ -1,4 +1,4 @@
-//! Which home a program means that is told of none.
+//! The home that a program uses if it is told of none.
 
 use crate::{HomeError, read_bounded, started, trust};
 use nix::unistd::{getegid, geteuid, getgid, getuid};
@@ -9,7 +9,8 @@ use std::{env, io};
 
 /// The environment variable that names the home.
 pub const VARIABLE: &str = "CRYPTAND_HOME";
-/// Where an administrator says which home the programs of this machine use: `home = "/var/lib/cryptand"`.
+/// File in which an administrator names the home for the programs of this machine: `home =
+/// "/var/lib/cryptand"`.
 pub const CLIENT_FILE: &str = "/etc/cryptand/client.toml";
 
 /// The content of [`CLIENT_FILE`].
@@ -19,12 +20,13 @@ struct Client {
     home: PathBuf,
 }
 
-/// The home of a program that only uses keys: that of [`VARIABLE`], else that of [`CLIENT_FILE`], else the user's
-/// own; `None` where the user has none. A program that [`is_set_id`] does not look at the environment.
+/// The home of a program that only uses keys: the one in [`VARIABLE`], else the one in
+/// [`CLIENT_FILE`], else the user's own; `None` if the user has none. A program that [`is_set_id`]
+/// ignores the environment.
 ///
 /// # Errors
-/// [`HomeError::Distrusted`] if others than root and this user could have written [`CLIENT_FILE`]; [`HomeError::Io`]
-/// if it cannot be read or makes no sense.
+/// [`HomeError::Distrusted`] if users other than root and this user could have written
+/// [`CLIENT_FILE`]; [`HomeError::Io`] if it cannot be read or is not valid.
 pub fn of_program() -> Result<Option<PathBuf>, HomeError> {
     match is_set_id() {
         true => named_in(Path::new(CLIENT_FILE)),
@@ -32,20 +34,22 @@ pub fn of_program() -> Result<Option<PathBuf>, HomeError> {
     }
 }
 
-/// The user's own home: `cryptand/home` in the folder of the user's data.
+/// The user's own home: `cryptand/home` in the folder for the user's data; `None` if no variable
+/// names that folder.
 pub fn own() -> Option<PathBuf> {
     let data = env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let data = data.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")));
     data.map(|data| data.join("cryptand/home"))
 }
 
-/// Whether the program has other rights than the user who started it, and whose environment it has: that must not
-/// choose to whom it shows texts and keys.
+/// Whether the program has other rights than the user who started it. That user set its
+/// environment, which must then not choose who sees texts and keys.
 pub fn is_set_id() -> bool {
     started::is_secure() || has_other_ids()
 }
 
-/// Whether it has taken another user's id. A program with capabilities of its file has not.
+/// Whether the program has taken another user's or group's id. A program with capabilities of its
+/// file has not.
 fn has_other_ids() -> bool {
     getuid() != geteuid() || getgid() != getegid()
 }
@@ -61,7 +65,7 @@ fn first(
     }
 }
 
-/// The home that the file names; `None` where there is no file.
+/// The home that the file names; `None` if the file does not exist.
 fn named_in(file: &Path) -> Result<Option<PathBuf>, HomeError> {
     match trust::file(file) {
         Err(HomeError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -117,12 +121,12 @@ mod tests {
         }
     }
 
-    /// Capabilities of a file as the kernel keeps them (VFS_CAP_REVISION_2): CAP_NET_BIND_SERVICE, permitted and
-    /// effective.
+    /// Capabilities of a file as the kernel keeps them (VFS_CAP_REVISION_2): CAP_NET_BIND_SERVICE,
+    /// permitted and effective.
     const BINDS_LOW_PORTS: [u8; 20] = [1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-    /// A program whose file has capabilities keeps its user ids: these alone do not tell that it has more rights than
-    /// its starter.
+    /// A program whose file has capabilities keeps its user ids: these do not show that it has more
+    /// rights than its starter.
     #[test]
     fn a_program_with_capabilities_of_its_file_does_not_look_at_the_environment() {
         if needs::lacks(needs::Need::Root) {

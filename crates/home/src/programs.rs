@@ -1,13 +1,14 @@
-//! Finding the programs of an installation from another program of it.
+//! Finds the programs of an installation from another program of it.
 
 use crate::Programs;
 use std::path::{Path, PathBuf};
 
 impl Programs {
-    /// The daemon and the card program that belong to the program `own`: in its folder, where they
-    /// were built; one folder up from a build's `deps` or `examples`; in `../libexec/cryptand`, seen from
-    /// a `bin`, where they were installed, then with the manifest. The paths are absolute and free of
-    /// links, so that a home's settings name the same files later. `None` if no folder holds both programs.
+    /// The daemon and the card program that belong to the program `own`. They are looked for in its
+    /// folder (as built), and one folder up from a build's `deps` or `examples`. From a `bin`
+    /// folder they are looked for in `../libexec/cryptand` (as installed, with the manifest). The
+    /// paths are absolute and free of links, so that a home's settings name the same files later.
+    /// `None` if no folder holds both programs.
     pub fn beside(own: &Path) -> Option<Self> {
         let own = own.canonicalize().ok()?;
         folders(&own)?.find_map(|folder| {
@@ -17,17 +18,18 @@ impl Programs {
     }
 }
 
-/// The program of this name in the installation of the program `own`: in its folder; one folder up from a build's
-/// `deps` or `examples`; seen from a `bin`, in `../libexec/cryptand`; seen from there, in `../../bin`. The path is
-/// absolute and free of links.
+/// The program of this name in the installation of the program `own`. It is looked for in its
+/// folder, one folder up from a build's `deps` or `examples`, in `../libexec/cryptand` from a `bin`
+/// folder, and in `../../bin` from there. The path is absolute and free of links. `None` if no
+/// folder holds the program.
 pub fn program_beside(own: &Path, name: &str) -> Option<PathBuf> {
     let own = own.canonicalize().ok()?;
     folders(&own)?.find_map(|folder| file(&folder, name))
 }
 
-/// Folders of programs that other programs start, relative to one of them. Beside its own folder each has at most one,
-/// by the name of that folder: around a program that was put somewhere else anybody's files may lie, as around a folder
-/// of `/tmp`.
+/// The folders in which a program looks for the other programs of its installation: its own, and at
+/// most one more, by the name of its own. Around a program in any other place, such as a folder of
+/// `/tmp`, anybody's files may lie.
 fn folders(own: &Path) -> Option<impl Iterator<Item = PathBuf>> {
     let folder = own.parent()?;
     let other = match folder.file_name().and_then(|name| name.to_str()) {
@@ -93,7 +95,7 @@ mod tests {
         put(&folder.join("own"), &["cryptand"]);
         assert_eq!(Programs::beside(&folder.join("own/cryptand")), None);
         assert_eq!(program_beside(&folder.join("own/cryptand"), "cryptand-card"), None);
-        // A program in the root folder has that folder.
+        // A program in the root folder has the root folder.
         let at_root: Vec<_> = folders(Path::new("/cryptand")).unwrap().collect();
         assert_eq!(at_root, [Path::new("/")]);
     }

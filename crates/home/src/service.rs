@@ -1,5 +1,5 @@
-//! The system service: its users, and the paths where they connect. One file that only root writes, read by all of its
-//! programs.
+//! The system service: its users, and the paths of its sockets. One file describes it, which only
+//! root writes and all of its programs read.
 //!
 //! ```text
 //! keeper    holds the master keys           listens at keeper_folder: card.sock, officer.sock, daemon.sock
@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use wire::bounds::DOMAINS_MAX;
 use wire::control::Unseal;
 
-/// Where the file of an installed service lies.
+/// Path of the file of an installed service.
 pub const SERVICE_FILE: &str = "/etc/cryptand/service.toml";
-/// Officers of one service, at the most.
+/// At most this many officers of one service.
 pub const OFFICERS_MAX: usize = 64;
 
 /// The content of the file. Users are names, or numbers if the machine has no name for them.
@@ -32,27 +32,28 @@ pub struct Service {
     pub cards: String,
     /// The user that the daemon runs as: the owner of the home.
     pub daemon: String,
-    /// Users who give parts of master keys: none at first, then at least two.
+    /// Users who give parts of master keys: none at first, later at least two.
     #[serde(default)]
     pub officers: Vec<String>,
-    /// Domains, each with master keys of its own; as many as the home's cards have.
+    /// Number of domains, each with master keys of its own; equal to that of the home's cards.
     pub domains: u16,
-    /// The program `cryptand-card`.
+    /// Path of the program `cryptand-card`.
     pub card: PathBuf,
-    /// The manifest with its hash; none where it was not installed.
+    /// Path of the manifest with the program's hash; none if the program was not installed.
     #[serde(default)]
     pub manifest: Option<PathBuf>,
-    /// Where the keeper's sockets lie: the keeper's own folder.
+    /// Folder of the keeper's sockets, which the keeper's user owns.
     pub keeper_folder: PathBuf,
-    /// Where the launcher's socket lies: the cards' user's own folder.
+    /// Folder of the launcher's socket, which the cards' user owns.
     pub cards_folder: PathBuf,
-    /// The sealed master keys: in the keeper's own folder.
+    /// Path of the sealed master keys, in a folder that the keeper's user owns.
     pub sealed: PathBuf,
     /// The daemon's home, in which records are counted for officers before master keys change; none if they cannot be
     /// counted.
     #[serde(default)]
     pub home: Option<PathBuf>,
-    /// Memory that deriving a key from the passphrase may take, in MiB: one of [`SEAL_MEMORY_MIB`].
+    /// Memory for deriving the key from the passphrase, in MiB, at most: one of
+    /// [`SEAL_MEMORY_MIB`].
     #[serde(default = "seal_memory")]
     pub seal_memory_mib: u32,
     /// Who unseals the master keys after each start of the keeper.
@@ -60,16 +61,16 @@ pub struct Service {
     pub unseal: Unseal,
 }
 
-/// The users as numbers, all different.
+/// The users of the service as numbers, all different.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceUsers {
-    /// Of the keeper.
+    /// User id of the keeper.
     pub keeper: u32,
-    /// Of the cards.
+    /// User id of the cards.
     pub cards: u32,
-    /// Of the daemon.
+    /// User id of the daemon.
     pub daemon: u32,
-    /// Of the officers.
+    /// User ids of the officers.
     pub officers: Vec<u32>,
 }
 
@@ -77,8 +78,8 @@ impl Service {
     /// Reads and checks the file.
     ///
     /// # Errors
-    /// [`HomeError::Distrusted`] where others than root could have written it, [`HomeError::Io`] where it cannot be
-    /// read or makes no sense.
+    /// [`HomeError::Distrusted`] if users other than root could have written the file,
+    /// [`HomeError::Io`] if it cannot be read or is not valid.
     pub fn read(path: &Path) -> Result<Self, HomeError> {
         trust::file(path)?;
         let text = read_bounded(path)?;
@@ -111,11 +112,11 @@ impl Service {
         Ok(())
     }
 
-    /// Looks up the users.
+    /// Looks up the user ids of the service's users.
     ///
     /// # Errors
-    /// [`HomeError::Io`] names one that the machine does not know, is root, or is named twice: then one user would do
-    /// what takes two.
+    /// [`HomeError::Io`] names a user that the machine does not know, that is root, or that is
+    /// named twice: one user could then do what takes two.
     pub fn users(&self) -> Result<ServiceUsers, HomeError> {
         let invalid = |why: String| {
             let cause = io::Error::new(io::ErrorKind::InvalidInput, why);
@@ -140,22 +141,22 @@ impl Service {
         })
     }
 
-    /// Where cards meet the keeper.
+    /// Path of the socket on which the keeper serves cards.
     pub fn card_socket(&self) -> PathBuf {
         self.keeper_folder.join("card.sock")
     }
 
-    /// Where officers meet the keeper.
+    /// Path of the socket on which the keeper serves officers.
     pub fn officer_socket(&self) -> PathBuf {
         self.keeper_folder.join("officer.sock")
     }
 
-    /// Where the daemon is told which cards hold the keys.
+    /// Path of the socket on which the keeper tells the daemon which cards hold the keys.
     pub fn daemon_socket(&self) -> PathBuf {
         self.keeper_folder.join("daemon.sock")
     }
 
-    /// Where the daemon has cards started.
+    /// Path of the socket on which the launcher takes the daemon's orders to start cards.
     pub fn launch_socket(&self) -> PathBuf {
         self.cards_folder.join("launch.sock")
     }

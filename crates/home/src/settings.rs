@@ -1,7 +1,7 @@
-//! What an operator decides: `settings.toml`.
+//! The operator's settings of a home: `settings.toml`.
 //!
-//! The file that [`Settings::to_text`] writes is the manual: every option stands in it with its
-//! unit, its default and its danger. Unknown keys are errors.
+//! The file that [`Settings::to_text`] writes is the manual: it holds every option with its unit,
+//! its default and its danger. Unknown keys are errors.
 
 mod cards;
 mod file;
@@ -26,48 +26,50 @@ pub use quarantine::Quarantine;
 pub use roles::{Decision, Labels, PointItem, Resolved, RoleSettings};
 pub use tenants::share_percent;
 
-/// Everything in `settings.toml`.
+/// The content of `settings.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The number that the next new tenant gets: numbers are never reused.
     #[serde(default = "first_number")]
     pub tenant_number_next: u32,
-    /// The file of the system service that the home belongs to, whose keeper and launcher its daemon then meets; none
-    /// for a home of one user.
+    /// Path of the file of the system service that the home belongs to; its daemon then uses the
+    /// keeper and launcher of that service. None for a home of one user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<PathBuf>,
     /// The cards of the home.
     #[serde(default)]
     pub cards: Cards,
-    /// Its daemon.
+    /// The daemon of the home.
     #[serde(default)]
     pub daemon: DaemonSettings,
     /// Programs that the home starts.
     pub programs: Programs,
-    /// Who else than the owner may use the home.
+    /// Users other than the owner who may use the home.
     #[serde(default)]
     pub access: Access,
-    /// Serve single DES, RSA below 1024 bits, MD5 and RC4.
+    /// Whether single DES, RSA below 1024 bits, MD5 and RC4 are served.
     #[serde(default)]
     pub weak_algorithms: bool,
-    /// Memory that deriving the key of the sealed master keys from their passphrase may take, in MiB.
+    /// Memory for deriving the key of the sealed master keys from their passphrase, in MiB, at
+    /// most.
     #[serde(default = "seal_memory")]
     pub seal_memory_mib: u32,
-    /// Who unseals the master keys after each start of the keeper; in a home of the system service its file says so.
+    /// Who unseals the master keys after each start of the keeper. In a home of the system service
+    /// its file decides.
     #[serde(default)]
     pub unseal: Unseal,
-    /// In which form cards make internal tokens, and which they accept. A file that does not say is one of a home that
-    /// has compatible ones.
+    /// The form of internal tokens that cards make, and the forms that they accept. A file without
+    /// this table belongs to a home that has compatible tokens.
     #[serde(default)]
     pub tokens: TokenForms,
-    /// What follows where cards end with a tenant's requests.
+    /// When and for how long a tenant whose requests end cards is put into quarantine.
     #[serde(default)]
     pub quarantine: Quarantine,
-    /// What is decided about PINs.
+    /// Settings about PINs.
     #[serde(default)]
     pub pin: PinSettings,
-    /// Present in development homes only.
+    /// Marks a development home; none in any other home.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub development: Option<Development>,
     /// Cards with options other than those of [`Cards`], one table `[[card]]` each.
@@ -85,15 +87,15 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cards {
-    /// Cards of the coprocessor personality; they have the lowest indexes.
+    /// Number of cards of the coprocessor personality; they have the lowest indexes.
     pub coprocessors: u32,
-    /// Cards of the accelerator personality; their indexes follow.
+    /// Number of cards of the accelerator personality; their indexes follow.
     pub accelerators: u32,
-    /// Domains of every coprocessor, each with master keys of its own.
+    /// Number of domains of every coprocessor, each with master keys of its own.
     pub domains: u16,
     /// How cards wait for requests.
     pub poll: PollMode,
-    /// Keep requests of different tenants out of one batch.
+    /// Whether requests of different tenants are kept out of one batch.
     pub separate_tenants: bool,
     /// Processors that cards may run on; none for all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,8 +123,9 @@ impl Default for Cards {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DaemonSettings {
-    /// Whether a program that needs the daemon may start it where none runs; none for: unless a service manager started
-    /// the last one, or the home is of a system service. See [`Home::may_autostart`](crate::Home::may_autostart).
+    /// Whether a program that needs the daemon may start it if none runs. None means yes, unless a
+    /// service manager started the last daemon, or the home is of a system service. See
+    /// [`Home::may_autostart`](crate::Home::may_autostart).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autostart: Option<bool>,
 }
@@ -131,26 +134,27 @@ pub struct DaemonSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Programs {
-    /// `cryptand-daemon`.
+    /// Path of `cryptand-daemon`.
     pub daemon: PathBuf,
-    /// `cryptand-card`.
+    /// Path of `cryptand-card`.
     pub card: PathBuf,
-    /// The manifest with the hash of the card program; none where it was not installed.
+    /// Path of the manifest with the hash of the card program; none if the program was not
+    /// installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<PathBuf>,
 }
 
-/// Who else than the owner may use a home.
+/// Users other than the owner who may use a home.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Access {
-    /// User names.
+    /// Names of users who may use the home.
     pub users: Vec<String>,
-    /// Group names.
+    /// Names of groups whose members may use the home.
     pub groups: Vec<String>,
     /// Users who may observe cards and tenants, and nothing else.
     pub observers: Vec<String>,
-    /// Name of the role of users without a tenant; none for the guest's.
+    /// Name of the role of users without a tenant; none for the guest role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
 }
@@ -163,7 +167,7 @@ pub struct Development {
     pub insecure_seed: u64,
 }
 
-/// What is wrong with settings.
+/// Why settings are not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingsError {
     /// Not TOML, an unknown key, or a value of another type; the text names line and key.
@@ -173,95 +177,95 @@ pub enum SettingsError {
         /// Coprocessors and accelerators together.
         cards: u64,
     },
-    /// Domains outside of 1 to [`DOMAINS_MAX`].
+    /// The number of domains is outside of 1 to [`DOMAINS_MAX`].
     Domains(u16),
     /// A program's path is not absolute.
     RelativePath(PathBuf),
     /// A timer interval of zero.
     Interval,
-    /// Memory for the passphrase outside of [`SEAL_MEMORY_MIB`].
+    /// The memory for the passphrase is outside of [`SEAL_MEMORY_MIB`].
     SealMemory(u32),
     /// A development home, whose keys anyone can compute, in a system service.
     Service,
-    /// Compatible tokens are made and do not open.
+    /// Compatible tokens are made but not opened.
     Tokens,
-    /// An empty list of processors.
+    /// A list of processors is empty.
     Processors,
-    /// A seed that TOML cannot hold.
+    /// TOML cannot hold a number as large as this seed.
     Seed(u64),
-    /// The lists of processors of all cards together are too long.
+    /// The lists of processors of all cards together are too long: their length.
     ProcessorLists(usize),
-    /// A table `[[card]]`.
+    /// An error in a table `[[card]]`.
     Card {
         /// The card's index.
         index: u32,
-        /// The key.
+        /// The wrong key.
         key: &'static str,
         /// What is wrong with it.
         cause: String,
     },
-    /// A table `[[tenant]]`.
+    /// An error in a table `[[tenant]]`.
     Tenant {
         /// The tenant's name.
         name: String,
-        /// The key.
+        /// The wrong key.
         key: &'static str,
         /// What is wrong with it.
         cause: String,
     },
-    /// A table `[[role]]`.
+    /// An error in a table `[[role]]`.
     Role {
         /// The role's name.
         name: String,
-        /// The key.
+        /// The wrong key.
         key: &'static str,
         /// What is wrong with it.
         cause: String,
     },
-    /// The table `[access]`.
+    /// An error in the table `[access]`.
     Access {
-        /// The key.
+        /// The wrong key.
         key: &'static str,
         /// What is wrong with it.
         cause: String,
     },
-    /// The table `[quarantine]`.
+    /// An error in the table `[quarantine]`.
     Quarantine {
-        /// The key.
+        /// The wrong key.
         key: &'static str,
         /// What is wrong with it.
         cause: String,
     },
-    /// The table `[pin]`.
+    /// An error in the table `[pin]`.
     Pin {
-        /// The key.
+        /// The wrong key.
         key: &'static str,
         /// What is wrong with it.
         cause: String,
     },
-    /// More roles than a home has.
+    /// More roles than a home may have: their number.
     Roles(usize),
-    /// An error, and where in the file it is.
+    /// Another error, with its place in the file.
     AtLine {
-        /// The line, from 1.
+        /// The line of the error, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error in that line.
         error: Box<SettingsError>,
     },
-    /// A tenant that no card is left for.
+    /// A tenant has no card that it may use.
     Stranded {
-        /// Its name.
+        /// Name of the tenant.
         name: String,
     },
-    /// The text would be longer than what is read back.
+    /// The text is longer than may be read back: its length in bytes.
     TooLong(usize),
-    /// More tenants than a home has.
+    /// More tenants than a home may have: their number.
     Tenants(usize),
-    /// The next tenant's number is one that was given, or none.
+    /// The number for the next tenant was given already, or is not allowed.
     NumberNext {
-        /// What the settings say.
+        /// The number in the settings.
         next: u32,
-        /// The least that it may be.
+        /// The least number allowed.
         least: u32,
     },
 }
@@ -353,10 +357,10 @@ impl Settings {
         }
     }
 
-    /// Reads and checks settings.
+    /// Reads and checks settings from their text.
     ///
     /// # Errors
-    /// [`SettingsError`].
+    /// [`SettingsError`] names the first key that is wrong, with its line if it is known.
     pub fn from_text(text: &str) -> Result<Self, SettingsError> {
         let settings: Self =
             toml::from_str(text).map_err(|error| SettingsError::Syntax(error.to_string()))?;
@@ -364,12 +368,12 @@ impl Settings {
         Ok(settings)
     }
 
-    /// A text as it is, where it can be read back.
+    /// Returns a text that is short enough to be read back.
     fn bounded(text: String) -> Result<String, SettingsError> {
         if text.len() > FILE_BYTES_MAX { Err(SettingsError::TooLong(text.len())) } else { Ok(text) }
     }
 
-    /// Checks them as a whole.
+    /// Checks the settings as a whole.
     ///
     /// # Errors
     /// [`SettingsError`] names the first key that is wrong.
@@ -419,20 +423,20 @@ impl Settings {
     }
 }
 
-/// Memory that sealing may take, in MiB: RFC 9106's second recommended option, to its first.
+/// Memory that sealing may take, in MiB: from RFC 9106's second recommended option to its first.
 pub const SEAL_MEMORY_MIB: std::ops::RangeInclusive<u32> = 64..=2048;
 
-/// What is read where the settings say nothing.
+/// The default of `seal_memory_mib`.
 pub(crate) fn seal_memory() -> u32 {
     *SEAL_MEMORY_MIB.end()
 }
 
-/// What is read where the settings say nothing.
+/// The default of `tenant_number_next`.
 fn first_number() -> u32 {
     1
 }
 
-/// Named tenants of one home: as many users have rows beside them.
+/// At most this many named tenants in one home: rows for the same number of users remain.
 pub(crate) const NAMED_TENANTS_MAX: usize = TENANTS_MAX / 2;
 
 #[cfg(test)]
@@ -605,7 +609,7 @@ mod tests {
             prop_assert_eq!(Settings::from_text(&text).unwrap(), settings, "{}", text);
         }
 
-        // What was added, changed and removed reads back, in the file that the commented one is.
+        // Whatever was added, changed and removed is read back, from the commented file.
         #[test]
         fn a_change_writes_what_is_wanted(before in any_settings(), after in any_settings()) {
             let file = SettingsFile::from_text(&before.to_text().unwrap()).unwrap();

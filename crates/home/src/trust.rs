@@ -1,11 +1,13 @@
-//! Whom a home, and what its settings name, must belong to before anything of it is run or written.
+//! Whom a home, and the files that its settings name, must belong to before anything of it is run
+//! or written.
 //!
-//! Whoever owns a folder, or may write to one above it, decides which file a path leads to, and by the settings which
-//! programs run. So everything from the root of the file system down to a path must belong to the user that this
-//! process runs as, to root, or to the owner of the running program, who is trusted already; and nobody else may write
-//! to it, but for folders with the sticky bit (`/tmp`), where others can neither rename nor remove what they do not
-//! own, and for those above the running program itself. A path that passes cannot be led elsewhere later by any other
-//! user, so that what was checked is what is used.
+//! The owner of a folder, and whoever may write to a folder above it, decides which file a path
+//! leads to, and by the settings which programs run. So everything from the root of the file system
+//! down to a path must belong to a trusted user: the user that this process runs as, root, or the
+//! owner of the running program. Nobody else may write to it, with two exceptions. In folders with
+//! the sticky bit (`/tmp`) others can neither rename nor remove what they do not own. The folders
+//! above the running program itself are not checked. No other user can later redirect a path that
+//! has passed, so that the file that was checked is the file that is used.
 
 use crate::error::{Distrust, HomeError};
 use nix::fcntl::OFlag;
@@ -19,12 +21,13 @@ use std::sync::OnceLock;
 /// Checks a folder, which must exist, and all folders above it.
 ///
 /// # Errors
-/// [`HomeError::Distrusted`] names the first of them, from the root on, that is not trusted; [`HomeError::Io`].
+/// [`HomeError::Distrusted`] names the first folder, from the root on, that is not trusted;
+/// [`HomeError::Io`].
 pub fn folder(path: &Path) -> Result<(), HomeError> {
     way_to(&resolved(path)?, "a folder")
 }
 
-/// Checks all folders above one that may not exist yet.
+/// Checks all folders above a path that may not exist yet.
 ///
 /// # Errors
 /// As [`folder`].
@@ -36,7 +39,7 @@ pub fn above(path: &Path) -> Result<(), HomeError> {
     steps.iter().try_for_each(|step| one(step, "a folder", true))
 }
 
-/// Checks a program, or another file that determines what is run, with all folders above it.
+/// Checks a program, or another file that decides which programs run, with all folders above it.
 ///
 /// # Errors
 /// As [`folder`].
@@ -44,7 +47,7 @@ pub fn file(path: &Path) -> Result<(), HomeError> {
     way_to(&resolved(path)?, "a regular file")
 }
 
-/// Checks a file that nobody but its owner may read, and that need not exist.
+/// Checks a file that only its owner may read, and that need not exist.
 ///
 /// # Errors
 /// As [`folder`].
@@ -62,7 +65,7 @@ pub fn private(path: &Path) -> Result<(), HomeError> {
     Err(HomeError::Distrusted { path: path.into(), why })
 }
 
-/// Symbolic links are resolved first: their target is checked, and used.
+/// The path with symbolic links resolved: their target is checked, and used.
 fn resolved(path: &Path) -> Result<PathBuf, HomeError> {
     fs::canonicalize(path).map_err(HomeError::io("resolve", path))
 }
@@ -100,7 +103,7 @@ fn check(metadata: &Metadata, expected: &'static str, is_above: bool) -> Result<
     Ok(())
 }
 
-/// What lies at a path, for people.
+/// The kind of file, in words for people.
 pub(crate) fn kind(metadata: &Metadata) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
     let kind = metadata.file_type();
@@ -114,7 +117,7 @@ pub(crate) fn kind(metadata: &Metadata) -> &'static str {
     }
 }
 
-/// Users who decide what this process does anyway.
+/// Users who control this process anyway: root, its own user, and the owner of its program.
 fn trusted() -> &'static [u32] {
     static TRUSTED: OnceLock<Vec<u32>> = OnceLock::new();
     TRUSTED.get_or_init(|| {
@@ -134,8 +137,8 @@ fn own_folders() -> &'static [PathBuf] {
     })
 }
 
-/// Whether a group has no members but this user: what its members may write, only the user may. Debian gives each
-/// user such a group.
+/// Whether a group has no members but this user, so that a file which its members may write is the
+/// user's alone. Debian gives each user such a group.
 fn is_private(group: u32, user: u32) -> bool {
     let Ok(Some(owner)) = User::from_uid(Uid::from_raw(user)) else { return false };
     let Ok(Some(group)) = Group::from_gid(Gid::from_raw(group)) else { return false };
@@ -147,10 +150,10 @@ fn user(id: u32) -> String {
     account.map_or_else(|| id.to_string(), |account| account.name)
 }
 
-/// Refuses a file that is opened for reading or writing and is not a regular one.
+/// Refuses a file that is to be opened for reading or writing and is not a regular file.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`], with what it is.
+/// [`io::ErrorKind::InvalidInput`], with the kind that it is.
 pub fn regular(metadata: &Metadata) -> io::Result<()> {
     match kind(metadata) {
         "a regular file" => Ok(()),
@@ -160,17 +163,19 @@ pub fn regular(metadata: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Opens a file for reading where somebody else may have put something: a regular one, by no symbolic link, which could
-/// name a file of somebody else's, and without waiting, which a pipe would make the caller do.
+/// Opens a file for reading at a path where somebody else may have put something. Only a regular
+/// file is opened: no symbolic link, which could name another user's file, and no pipe, on which
+/// the caller would wait.
 ///
 /// # Errors
-/// The system's, such as [`io::ErrorKind::NotFound`]; [`io::ErrorKind::InvalidInput`], with what it is, for all but a
-/// regular file.
+/// Of the system, such as [`io::ErrorKind::NotFound`]; [`io::ErrorKind::InvalidInput`] for anything
+/// but a regular file, with the kind that it is.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
     let file = opened.map_err(|cause| match fs::symlink_metadata(path) {
-        // The system says of a link that there are too many, and of a socket that there is no device.
+        // The system's error for a link is that there are too many, and for a socket that there is
+        // no device.
         Ok(found) => regular(&found).err().unwrap_or(cause),
         Err(_) => cause,
     })?;
@@ -181,7 +186,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// Reads a file that [`open_regular`] opens, if it is not longer than this.
 ///
 /// # Errors
-/// As [`open_regular`]; [`io::ErrorKind::InvalidData`] if it is longer.
+/// As [`open_regular`]; [`io::ErrorKind::InvalidData`] if the file is longer.
 pub fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     open_regular(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut content)?;

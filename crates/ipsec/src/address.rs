@@ -1,4 +1,4 @@
-//! Addresses: of which family, as numbers with a prefix, and with a port.
+//! Addresses: their families, addresses as numbers with a prefix, and addresses with a port.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// That of an address.
+    /// The family of an address.
     pub const fn of(address: IpAddr) -> Family {
         match address {
             IpAddr::V4(_) => Family::V4,
@@ -20,7 +20,7 @@ impl Family {
         }
     }
 
-    /// Bits of an address.
+    /// Length of an address in bits.
     pub const fn address_bits(self) -> u8 {
         match self {
             Family::V4 => 32,
@@ -36,7 +36,7 @@ impl Family {
         }
     }
 
-    /// The number that stands for a packet of it as a payload (RFC 4303, 2.6).
+    /// The next-header number of a packet of this family as a payload (RFC 4303, 2.6).
     pub const fn next_header(self) -> u8 {
         match self {
             Family::V4 => 4,
@@ -45,7 +45,8 @@ impl Family {
     }
 }
 
-/// An address as a number whose top bits are its own, so that a prefix is a mask at the same place for both families.
+/// An address as a number whose top bits are the address, so that a prefix is a mask at the same place for both
+/// families.
 pub(crate) fn number(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
@@ -61,17 +62,17 @@ pub(crate) fn address(family: Family, number: u128) -> IpAddr {
     }
 }
 
-/// The mask of a prefix of so many bits.
+/// The mask of a prefix of `bits` bits.
 pub(crate) fn mask(bits: u8) -> u128 {
     u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0)
 }
 
-/// An address with a port of UDP; 0 where packets travel as protocol 50.
+/// An address with a port of UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Endpoint {
-    /// The address.
+    /// The address, of either family.
     pub address: IpAddr,
-    /// The port.
+    /// The port; 0 if packets travel as protocol 50.
     pub port: u16,
 }
 

@@ -1,4 +1,5 @@
-//! Batches: what one look at a socket or a TUN brings is sealed or opened together, whatever SAs it is for.
+//! Batches: the packets that one look at a socket or a TUN brings are sealed or opened together, whatever SAs they are
+//! for.
 //!
 //! ```text
 //! seal:  laid out ─► side by side by SA ─► charged and numbered, a run of an SA at once ─► enciphered, authenticated ─► described
@@ -7,9 +8,9 @@
 //!
 //! 1. Packets of an SA keep their order. Those of all SAs are in the same calls of the engine: a call for each AEAD,
 //!    one for all ciphers, one for all MACs.
-//! 2. What is wrong with a packet takes it out of the batch and touches no other.
-//! 3. Opening decides by SPI, length and window before anything is computed. Twice the same number in one batch is
-//!    authenticated twice, and the window takes the first alone.
+//! 2. A fault of a packet takes that packet out of the batch and touches no other.
+//! 3. Opening decides by SPI, length and window before anything is computed. A number that comes twice in one batch is
+//!    authenticated twice, and the window takes only the first.
 
 mod crypto;
 mod open;
@@ -21,24 +22,24 @@ pub use seal::{SealItem, Sealed};
 use crate::reason::Reason;
 use crate::sa::Sa;
 
-/// What became of a packet.
+/// The outcome of sealing or opening a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome<T> {
-    /// Nothing yet.
+    /// The packet has not been sealed, opened or dropped yet.
     Waiting,
-    /// It was sealed or opened.
+    /// The packet was sealed or opened, with this result.
     Done(T),
-    /// It was dropped. What its frame holds has no meaning.
+    /// The packet was dropped. The content of its frame has no meaning.
     Dropped(Reason),
 }
 
 impl<T> Outcome<T> {
-    /// Whether it was sealed or opened.
+    /// Whether the packet was sealed or opened.
     pub fn is_done(&self) -> bool {
         matches!(self, Outcome::Done(_))
     }
 
-    /// What was made of it.
+    /// The result, if the packet was sealed or opened.
     pub fn done(&self) -> Option<&T> {
         match self {
             Outcome::Done(done) => Some(done),
@@ -46,7 +47,7 @@ impl<T> Outcome<T> {
         }
     }
 
-    /// Why it was dropped.
+    /// Why the packet was dropped, if it was.
     pub fn reason(&self) -> Option<Reason> {
         match self {
             Outcome::Dropped(reason) => Some(*reason),
@@ -59,16 +60,16 @@ impl<T> Outcome<T> {
 pub(crate) struct Work<'w, 't, I> {
     sa: &'t Sa,
     item: &'w mut I,
-    /// Its whole sequence number.
+    /// Whole sequence number of the packet.
     number: u64,
-    /// Sealing: bytes that are charged.
+    /// Bytes that are charged for sealing.
     bytes: u64,
-    /// Whether it is still in the batch.
+    /// Whether the packet is still in the batch.
     good: bool,
     scratch: Scratch,
 }
 
-/// What the engine reads or compares beside the packet.
+/// The fields besides the packet that the engine reads or compares.
 #[derive(Clone, Copy, Default)]
 struct Scratch {
     nonce: [u8; 12],
@@ -76,9 +77,9 @@ struct Scratch {
     icv: [u8; crate::suite::ICV_BYTES_MAX],
 }
 
-/// What has a packet of ESP.
+/// An item with a packet of ESP.
 pub(crate) trait HasPacket {
-    /// From SPI to ICV.
+    /// The packet, from its SPI to its ICV.
     fn packet(&mut self) -> &mut [u8];
 }
 
@@ -88,8 +89,8 @@ impl<'w, 't, I> Work<'w, 't, I> {
     }
 }
 
-/// Has the keys of the next packet fetched, unless they are those of the one before: they come while others are looked
-/// at.
+/// Has the keys of the next packet fetched into the cache, unless they are those of the packet before: they come while
+/// others are looked at.
 #[inline]
 fn fetch_keys<I>(works: &[Work<'_, '_, I>], sa: &Sa) {
     if works.last().is_none_or(|last| !std::ptr::eq(last.sa, sa)) {
@@ -106,7 +107,7 @@ fn bring_together<I>(works: &mut [Work<'_, '_, I>]) {
     }
 }
 
-/// The runs of packets of one SA.
+/// Splits packets into the runs of one SA.
 fn runs<'r, 'w, 't, I>(works: &'r mut [Work<'w, 't, I>]) -> impl Iterator<Item = &'r mut [Work<'w, 't, I>]> {
     works.chunk_by_mut(|first, second| std::ptr::eq(first.sa, second.sa))
 }

@@ -4,11 +4,11 @@ use crate::address::{self, Family};
 use engine::Engine;
 use std::net::IpAddr;
 
-/// The sum of words of 16 bits, begun with another: for headers; [`long_sum`] is for more. An odd byte at the end is
-/// the upper half of a word; only the last part of what is summed may have one.
+/// The sum of 16-bit words, added to `begun`: for headers; [`long_sum`] is for longer texts. An odd byte at the end is
+/// the upper half of a word, so only the last part of a text may have one.
 #[inline]
 pub fn sum(begun: u64, bytes: &[u8]) -> u64 {
-    // Sums in either order of bytes differ by their order alone (RFC 1071, 2B): words as the machine has them need no
+    // Sums in either order of bytes differ by their order alone (RFC 1071, 2B): words in the machine's order need no
     // swap each.
     let (words, rest) = bytes.as_chunks::<4>();
     let mut all = 0_u64;
@@ -21,13 +21,13 @@ pub fn sum(begun: u64, bytes: &[u8]) -> u64 {
     begun + u64::from((!fold(all)).swap_bytes())
 }
 
-/// The same by the engine's kernels, for many bytes.
+/// As [`sum`], by the engine's kernels, for longer texts.
 #[inline]
 pub fn long_sum(engine: &Engine, begun: u64, bytes: &[u8]) -> u64 {
     begun + u64::from(engine.ones_complement_sum(bytes))
 }
 
-/// The checksum that a sum gives.
+/// The checksum of a sum: folded to 16 bits and complemented.
 #[inline]
 pub fn fold(mut sum: u64) -> u16 {
     while sum >> 16 != 0 {
@@ -36,8 +36,8 @@ pub fn fold(mut sum: u64) -> u16 {
     !(sum as u16)
 }
 
-/// The sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1) of so many bytes above IP. Both addresses are of one
-/// family.
+/// The sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1) for `bytes` bytes above IP. Both addresses must be of
+/// one family.
 #[inline]
 pub fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, bytes: usize) -> u64 {
     let mut words = [0; 32];
@@ -54,14 +54,14 @@ pub fn write_ipv4(header: &mut [u8; 20]) {
     header[10..12].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// What a checksum becomes as a word under it changes (RFC 1624, equation 3).
+/// The checksum after a word under it has changed (RFC 1624, equation 3).
 pub(crate) fn changed(checksum: u16, from: u16, to: u16) -> u16 {
     fold(u64::from(!checksum) + u64::from(!from) + u64::from(to))
 }
 
-/// Writes the checksum of a segment of TCP or a datagram of UDP; leaves others, and those that are too short, as they
-/// are. What NAT changed in the addresses made the old one wrong, and the ICV has said that the bytes are right (RFC
-/// 3948, 3.1.2).
+/// Writes the checksum of a segment of TCP or a datagram of UDP; leaves other protocols, and segments that are too
+/// short, as they are. NAT's changes of addresses made the old checksum wrong, and the ICV has shown that the bytes are
+/// right (RFC 3948, 3.1.2).
 pub(crate) fn write_transport(source: IpAddr, destination: IpAddr, protocol: u8, segment: &mut [u8]) {
     let at = match protocol {
         TCP => 16,
@@ -70,7 +70,7 @@ pub(crate) fn write_transport(source: IpAddr, destination: IpAddr, protocol: u8,
     };
     let begun = pseudo_header(source, destination, protocol, segment.len());
     let Some(field) = segment.get_mut(at..at + 2) else { return };
-    // A datagram of IPv4 may have none.
+    // A datagram of UDP over IPv4 may have no checksum.
     if protocol == UDP && field == [0, 0] && Family::of(source) == Family::V4 {
         return;
     }

@@ -1,24 +1,24 @@
 //! The eight bits of DSCP and ECN between inner and outer headers (RFC 4301, 5.1.2; RFC 6040).
 
-/// What the DSCP of an outer header is.
+/// The rule for the DSCP of an outer header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DscpRule {
-    /// That of the inner one.
+    /// The DSCP of the inner header.
     #[default]
     Copy,
-    /// This one, 0 to 63: nothing is said of the traffic inside.
+    /// This DSCP, 0 to 63: it tells nothing of the traffic inside.
     Set(u8),
 }
 
 /// Not ECN-capable transport.
 const NOT_ECT: u8 = 0b00;
-/// Capable, codepoint 1.
+/// ECN-capable transport, codepoint 1.
 const ECT_1: u8 = 0b01;
 /// Congestion was experienced.
 const CE: u8 = 0b11;
 const ECN: u8 = 0b11;
 
-/// The eight bits of an outer header. Without `ecn`, the mode of compatibility: Not-ECT (RFC 6040, 4.3).
+/// The eight bits of an outer header. Without `ecn` it is in compatibility mode: Not-ECT (RFC 6040, 4.3).
 pub(crate) fn outer(inner: u8, dscp: DscpRule, ecn: bool) -> u8 {
     let dscp = match dscp {
         DscpRule::Copy => inner & !ECN,
@@ -27,7 +27,7 @@ pub(crate) fn outer(inner: u8, dscp: DscpRule, ecn: bool) -> u8 {
     dscp | if ecn { inner & ECN } else { NOT_ECT }
 }
 
-/// The eight bits of an inner header once the outer one is gone (RFC 6040, figure 4), None where the packet must be
+/// The eight bits of an inner header once the outer one is gone (RFC 6040, figure 4). `None` if the packet must be
 /// dropped: congestion cannot be told to a transport that does not know ECN.
 pub(crate) fn opened(inner: u8, outer: u8, dscp: bool, ecn: bool) -> Option<u8> {
     let kept = if dscp { outer & !ECN } else { inner & !ECN };
@@ -44,7 +44,7 @@ pub(crate) fn opened(inner: u8, outer: u8, dscp: bool, ecn: bool) -> Option<u8> 
     Some(kept | ecn)
 }
 
-// Six bits and two.
+// DSCP has six bits, ECN two.
 #[cfg(test)]
 #[allow(clippy::unusual_byte_groupings)]
 mod tests {

@@ -9,16 +9,16 @@
 
 use crate::suite::Suite;
 
-/// SPI and sequence number.
+/// Length of SPI and sequence number, in bytes.
 pub(crate) const HEADER_BYTES: usize = 8;
-/// Pad length and next header.
+/// Length of pad length and next header, in bytes.
 pub(crate) const TRAILER_BYTES: usize = 2;
-/// Most bytes of padding: their number has eight bits.
+/// Upper bound of the padding, in bytes: its length has eight bits.
 pub(crate) const PADDING_MAX: usize = 255;
-/// The next header of a packet that holds nothing (RFC 4303, 2.6).
+/// The next header of a dummy packet (RFC 4303, 2.6).
 pub const NO_NEXT_HEADER: u8 = 59;
 
-/// SPI and the low half of the sequence number. None where the packet is too short for them.
+/// SPI and the low half of the sequence number; `None` if the packet is too short for them.
 #[inline]
 pub(crate) fn read_header(packet: &[u8]) -> Option<(u32, u32)> {
     let (spi, rest) = packet.split_first_chunk()?;
@@ -26,21 +26,21 @@ pub(crate) fn read_header(packet: &[u8]) -> Option<(u32, u32)> {
     Some((u32::from_be_bytes(*spi), u32::from_be_bytes(*sequence)))
 }
 
-/// Bytes of what is enciphered, where a packet has the lengths of a suite.
+/// Length of the enciphered part, in bytes; `None` unless the packet has a length that the suite allows.
 #[inline]
 pub(crate) fn enciphered_bytes(suite: Suite, packet_bytes: usize) -> Option<usize> {
     let bytes = packet_bytes.checked_sub(HEADER_BYTES + suite.iv_bytes() + suite.icv_bytes())?;
     (bytes >= TRAILER_BYTES && bytes.is_multiple_of(suite.pad_to())).then_some(bytes)
 }
 
-/// Bytes of padding behind so many of payload.
+/// Length of the padding behind a payload of this length, in bytes.
 #[inline]
 pub(crate) fn padding_bytes(suite: Suite, payload_bytes: usize) -> usize {
     let pad_to = suite.pad_to();
     (payload_bytes + TRAILER_BYTES).next_multiple_of(pad_to) - payload_bytes - TRAILER_BYTES
 }
 
-/// Writes padding and trailer to the end of what is enciphered.
+/// Writes padding and trailer to the end of the part that will be enciphered.
 #[inline]
 pub(crate) fn write_trailer(enciphered: &mut [u8], padding: usize, next_header: u8) {
     let end = enciphered.len();
@@ -50,8 +50,8 @@ pub(crate) fn write_trailer(enciphered: &mut [u8], padding: usize, next_header: 
     trailer[padding + 1] = next_header;
 }
 
-/// Payload, with TFC padding, and next header of what was deciphered; None where the padding is not what it must be
-/// (RFC 4303, 2.4).
+/// Length of the payload, with TFC padding, and next header of a deciphered part; `None` if the padding is not what it
+/// must be (RFC 4303, 2.4).
 #[inline]
 pub(crate) fn read_trailer(deciphered: &[u8]) -> Option<(usize, u8)> {
     let [before @ .., padding, next_header] = deciphered else { return None };
@@ -59,7 +59,7 @@ pub(crate) fn read_trailer(deciphered: &[u8]) -> Option<(usize, u8)> {
     (before[payload..] == COUNTED[..usize::from(*padding)]).then_some((payload, *next_header))
 }
 
-/// 1, 2, 3 and so on.
+/// The bytes of padding: 1, 2, 3 and so on.
 const COUNTED: [u8; PADDING_MAX] = {
     let mut bytes = [0; PADDING_MAX];
     let mut at = 0;

@@ -1,39 +1,40 @@
-//! What the caller must be told.
+//! Events, on which the owner of SAs and policies must act.
 
 use crate::address::Endpoint;
 use crate::inner::Flow;
 use crate::policy::PolicyId;
 use crate::sa::SaName;
 
-/// Events that a thread keeps until they are taken. What finds no place is raised again while its cause lasts.
+/// Upper bound of the events that a thread keeps until they are taken. An event that finds no place is raised again
+/// while its cause lasts.
 pub const EVENTS_MAX: usize = 256;
 
-/// Something that the IKE daemon, or whoever else owns SAs and policies, acts on.
+/// An event that the owner of SAs and policies, such as an IKE daemon, acts on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A limit of an SA was reached: a soft one asks for rekeying, after a hard one its packets are dropped. Each is
     /// told once.
     Expire {
-        /// Which.
+        /// The SA whose limit was reached.
         sa: SaName,
-        /// Whether it was the hard one.
+        /// True for the hard limit, false for the soft one.
         hard: bool,
     },
-    /// A packet that was authenticated, and is the newest, came from another address or port than the SA's peer.
-    /// Nothing follows it until [`crate::Sa::follow`] is called.
+    /// The newest packet that was authenticated came from another address or port than the SA's peer. The SA does not
+    /// follow it until [`crate::Sa::follow`] is called.
     Mapping {
-        /// Which.
+        /// The SA whose peer has moved.
         sa: SaName,
-        /// Where the peer was.
+        /// Address and port that the peer had.
         from: Endpoint,
-        /// Where it is.
+        /// Address and port that the peer has now.
         to: Endpoint,
     },
-    /// A packet needs an SA that is not there.
+    /// A packet needs an SA that does not exist.
     Acquire {
-        /// Whose template it is.
+        /// The policy whose template asks for the SA.
         policy: PolicyId,
-        /// The packet.
+        /// The flow of the packet.
         flow: Flow,
     },
 }

@@ -1,4 +1,4 @@
-//! Packets that are longer than the path: cut before they are sealed, or their sender told.
+//! Packets that are longer than the path's MTU: cut before they are sealed, or reported to their sender.
 
 use crate::address::{Endpoint, Family};
 use crate::checksum;
@@ -7,17 +7,17 @@ use crate::outer::{self, Outer};
 use crate::reason::Reason;
 use std::net::IpAddr;
 
-/// Bytes of the packet that a message quotes: IP's header and eight bytes of IPv4 (RFC 792), of IPv6 as much as fits in
-/// the MTU that every link has (RFC 4443, 3.2).
+/// Bytes of a packet that a message about it quotes: of IPv4 the header and eight bytes (RFC 792); [`QUOTED_V6`], as
+/// much as fits in the MTU that every link has (RFC 4443, 3.2).
 const QUOTED_V4: usize = 28;
 const QUOTED_V6: usize = 1280 - 48;
 
 /// Cuts a packet of IPv4 that may be cut into pieces of at most `mtu` bytes (RFC 791, 3.2), each with its own header.
-/// Options go to all of them where they say so.
+/// Options with the copied flag go to all pieces.
 ///
 /// # Errors
-/// [`Reason::Inner`] for what is no packet, [`Reason::Fragment`] for one that may not be cut or an `mtu` that leaves no
-/// eight bytes for its pieces.
+/// [`Reason::Inner`] if the bytes are no packet, [`Reason::Fragment`] if the packet may not be cut, or if `mtu` leaves
+/// no eight bytes for a piece.
 pub fn fragment_ipv4(packet: &[u8], mtu: usize) -> Result<Vec<Vec<u8>>, Reason> {
     let inner = Inner::read(packet)?;
     let header = &packet[..inner.payload];
@@ -26,7 +26,7 @@ pub fn fragment_ipv4(packet: &[u8], mtu: usize) -> Result<Vec<Vec<u8>>, Reason> 
         return Err(Reason::Fragment);
     }
     let field = u16::from_be_bytes([packet[6], packet[7]]);
-    // Of a piece the offset goes on, and more follow where more did.
+    // If the packet is itself a piece, its offset counts on, and its flag for more goes to the last new piece.
     let (mut offset, more) = (field & 0x1fff, field & 0x2000);
     let copied = options_of_pieces(header);
     let payload = &packet[inner.payload..inner.bytes];
@@ -56,21 +56,21 @@ pub fn fragment_ipv4(packet: &[u8], mtu: usize) -> Result<Vec<Vec<u8>>, Reason> 
     }
 }
 
-/// Cuts a packet of ESP, headers of IP included, into pieces of at most `mtu` bytes, by whoever sends it: of IPv4 with
-/// the low bits of this identification, or 1 where they are 0, whether routers may cut it or not; of IPv6 by a header
-/// of fragments with it (RFC 8200, 4.5), behind the headers that routers look at. No two packets to one peer within a
-/// minute may have the same.
+/// Cuts a packet of ESP, headers of IP included, into pieces of at most `mtu` bytes, as its sender may. Pieces of IPv4
+/// have the low bits of `id`, or 1 if these are 0, whether routers may cut the packet or not. Pieces of IPv6 have a
+/// fragment header with `id` (RFC 8200, 4.5), behind the headers that routers look at. No two packets to one peer
+/// within a minute may have the same `id`.
 ///
 /// # Errors
-/// [`Reason::Inner`] for what is no packet, [`Reason::Fragment`] for a piece, or an `mtu` that leaves no eight bytes
-/// for its pieces.
+/// [`Reason::Inner`] if the bytes are no packet, [`Reason::Fragment`] if the packet is a piece, or if `mtu` leaves no
+/// eight bytes for a piece.
 pub fn fragment_outside(packet: &mut [u8], mtu: usize, id: u32) -> Result<Vec<Vec<u8>>, Reason> {
     let inner = Inner::read(packet)?;
     if inner.is_fragment {
         return Err(Reason::Fragment);
     }
     if inner.flow.family() == Family::V4 {
-        // For 0 a raw socket writes another into each piece.
+        // A raw socket replaces 0 by another number in each piece.
         let id = (id as u16).max(1);
         packet[4..6].copy_from_slice(&id.to_be_bytes());
         packet[6] &= !0x40;
@@ -103,13 +103,13 @@ pub fn fragment_outside(packet: &mut [u8], mtu: usize, id: u32) -> Result<Vec<Ve
 /// Length of the header of fragments (RFC 8200, 4.5), in bytes.
 const FRAGMENT_HEADER_BYTES: usize = 8;
 
-/// The header of later pieces: the options whose first bit says that they are copied, filled up to whole words.
+/// The header of later pieces, with the options whose first bit says that they are copied, filled up to whole words.
 fn options_of_pieces(header: &[u8]) -> Vec<u8> {
     let mut copied = header[..20].to_vec();
     let mut options = &header[20..];
     while let [kind, rest @ ..] = options {
         let bytes = match (kind, rest) {
-            // The end, and what fills.
+            // End of options, and no operation.
             (0, _) => break,
             (1, _) => {
                 options = rest;
@@ -132,9 +132,9 @@ fn options_of_pieces(header: &[u8]) -> Vec<u8> {
 }
 
 /// The message that tells a packet's sender the MTU: fragmentation needed (RFC 792, RFC 1191), or packet too big (RFC
-/// 4443, 3.2), from an address of this machine's inside. None for what is not answered: a piece but the first, and
-/// messages of ICMP that are errors themselves (RFC 1122, 3.2.2; RFC 4443, 2.4); also where the address is of the other
-/// family.
+/// 4443, 3.2). It comes from `from`, an address of this machine's inside. `None` for packets that are not answered:
+/// pieces but the first, and messages of ICMP that are errors themselves (RFC 1122, 3.2.2; RFC 4443, 2.4). Also `None`
+/// if the sender's address is unspecified or multicast, or if `from` is of the other family.
 pub fn too_big(packet: &[u8], mtu: usize, from: IpAddr) -> Option<Vec<u8>> {
     let inner = Inner::read(packet).ok()?;
     let (flow, family) = (inner.flow, inner.flow.family());
@@ -163,7 +163,7 @@ pub fn too_big(packet: &[u8], mtu: usize, from: IpAddr) -> Option<Vec<u8>> {
     let (header, icmp) = message.split_at_mut(header_bytes);
     icmp[0] = kind;
     icmp[1] = code;
-    // IPv4 has 16 bits for it, behind 16 that are unused.
+    // IPv4 has a field of 16 bits for the MTU, behind 16 unused bits.
     let told = match family {
         Family::V4 => u32::from(u16::try_from(mtu).unwrap_or(u16::MAX)),
         Family::V6 => u32::try_from(mtu).unwrap_or(u32::MAX),

@@ -5,7 +5,7 @@
 //!                      start          end
 //! ```
 
-/// A packet and the room around it. What is outside the packet is anyone's: it is written when the packet grows.
+/// A packet and the room around it. The memory outside the packet holds nothing: the packet grows into it.
 #[derive(Debug)]
 pub struct Frame<'a> {
     memory: &'a mut [u8],
@@ -13,46 +13,47 @@ pub struct Frame<'a> {
     end: usize,
 }
 
-/// Head room with which every packet can be sealed, outer headers included, or opened.
+/// Head room, in bytes, with which every packet can be sealed, outer headers included, or opened.
 pub const HEAD_ROOM: usize = 96;
-/// Tail room with which every packet can be sealed: padding, trailer and the longest ICV; TFC padding beside it.
+/// Tail room, in bytes, with which every packet can be sealed: padding, trailer and the longest ICV; TFC padding comes
+/// on top.
 pub const TAIL_ROOM: usize = 64;
 
 impl<'a> Frame<'a> {
-    /// The packet from `start` to `end`. None where that is not within the memory.
+    /// The packet from `start` to `end`; `None` if that is not within the memory.
     pub fn new(memory: &'a mut [u8], start: usize, end: usize) -> Option<Frame<'a>> {
         (start <= end && end <= memory.len()).then_some(Frame { memory, start, end })
     }
 
-    /// The packet.
+    /// The packet's bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.memory[self.start..self.end]
     }
 
-    /// The packet, to be changed.
+    /// The packet's bytes, to be changed.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.start..self.end]
     }
 
-    /// Where it begins and ends within the memory.
+    /// Offsets of the packet's begin and end within the memory.
     pub fn place(&self) -> (usize, usize) {
         (self.start, self.end)
     }
 
-    /// Length in bytes.
+    /// Length of the packet in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.end - self.start
     }
 
-    /// Whether it has no bytes.
+    /// Whether the packet has no bytes.
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
-    /// Takes so many bytes of the head room to its front; false where there are not as many.
+    /// Extends the packet by `bytes` bytes at its front, into the head room; false if there are fewer.
     #[inline]
     #[must_use]
     pub fn grow_front(&mut self, bytes: usize) -> bool {
@@ -63,7 +64,7 @@ impl<'a> Frame<'a> {
         fits
     }
 
-    /// Takes so many bytes of the tail room to its end; false where there are not as many.
+    /// Extends the packet by `bytes` bytes at its end, into the tail room; false if there are fewer.
     #[inline]
     #[must_use]
     pub fn grow_back(&mut self, bytes: usize) -> bool {
@@ -74,26 +75,26 @@ impl<'a> Frame<'a> {
         fits
     }
 
-    /// Moves so many bytes that end `from` before the packet to where they end `to` before it. The caller sees to it
-    /// that there is room for both.
+    /// Moves the `bytes` bytes that end `from` bytes before the packet to where they end `to` bytes before it. The
+    /// caller makes sure that there is room for both.
     pub(crate) fn move_before(&mut self, bytes: usize, from: usize, to: usize) {
         let (from, to) = (self.start - from, self.start - to);
         self.memory.copy_within(from - bytes..from, to - bytes);
     }
 
-    /// Gives so many bytes of its front to the head room, all where it has not as many.
+    /// Gives `bytes` bytes of the packet's front to the head room, or all if it has fewer.
     #[inline]
     pub fn shrink_front(&mut self, bytes: usize) {
         self.start += bytes.min(self.len());
     }
 
-    /// Ends after so many bytes, where it is longer.
+    /// Cuts the packet to `bytes` bytes, if it is longer.
     #[inline]
     pub fn truncate(&mut self, bytes: usize) {
         self.end = self.end.min(self.start.saturating_add(bytes));
     }
 
-    /// Room before and behind it.
+    /// Length of the room before and behind the packet, in bytes.
     pub fn room(&self) -> (usize, usize) {
         (self.start, self.memory.len() - self.end)
     }

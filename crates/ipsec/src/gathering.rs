@@ -1,5 +1,5 @@
-//! Pieces of packets, kept until all have come: the first alone has the ports by which policies decide about all of
-//! them (RFC 4301, 7).
+//! Pieces of packets, kept until all have come: only the first has the ports by which policies decide about all of them
+//! (RFC 4301, 7).
 //!
 //! ```text
 //! piece ──► kept with those of its packet ──► all there: the packet as it was before it was cut
@@ -7,10 +7,10 @@
 //!               └ no place, or too late: dropped
 //! ```
 //!
-//! Bounds have names: [`GATHERED_MAX`], [`GATHERED_BYTES_MAX`], [`PIECES_MAX`], [`GATHERING_TIME`]. Where there is no
-//! place, the oldest packet goes of the source that has most of what there is no more of, packets or bytes, and of two
-//! with as much, that of the older one: a flood takes its own places. What goes is dropped and counted; nothing that
-//! was kept is ever passed on in part.
+//! Bounds have names: [`GATHERED_MAX`], [`GATHERED_BYTES_MAX`], [`PIECES_MAX`], [`GATHERING_TIME`]. If there is no
+//! place, the source that has most of the scarce resource, packets or bytes, loses its oldest packet; of two sources
+//! with equal amounts, the one whose packet is older. So a flood takes its own places. Dropped pieces are counted, and
+//! no packet is ever passed on in part.
 
 use crate::address::Family;
 use crate::checksum;
@@ -21,18 +21,18 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Most packets of which pieces are kept.
+/// Upper bound of the packets of which pieces are kept.
 pub const GATHERED_MAX: usize = 256;
-/// Most bytes of pieces that are kept, with what keeping each takes.
+/// Upper bound of the bytes of pieces that are kept, with the overhead of keeping each piece.
 pub const GATHERED_BYTES_MAX: usize = 2 << 20;
-/// Most pieces of one packet.
+/// Upper bound of the pieces of one packet.
 pub const PIECES_MAX: usize = 128;
 /// How long the pieces of a packet may take to come.
 pub const GATHERING_TIME: Duration = Duration::from_secs(5);
-/// What keeping a piece takes beside its bytes.
+/// Bytes that it takes to keep a piece, besides its own.
 const KEEPING_BYTES: usize = 64;
-/// Least bytes of the first piece behind all headers of IP: with fewer it may lack what policies look at (RFC 1858, RFC
-/// 7112).
+/// Lower bound of the bytes of a first piece behind all headers of IP: with fewer it may lack what policies look at
+/// (RFC 1858, RFC 7112).
 const FIRST_BYTES_MIN: usize = 8;
 
 /// A packet that was cut, and whose pieces have all come.
@@ -40,27 +40,27 @@ const FIRST_BYTES_MIN: usize = 8;
 pub struct Gathered {
     /// The packet as it was before it was cut.
     pub packet: Vec<u8>,
-    /// Its pieces as they came, in the order of what they hold.
+    /// The packet's pieces as they came, in the order of their offsets.
     pub pieces: Vec<Vec<u8>>,
 }
 
-/// What became of a piece.
+/// The result of adding a piece.
 #[derive(Debug, Default)]
 pub(crate) struct Added {
-    /// Its packet, if this was the last one to come.
+    /// The whole packet, if this piece was the last one to come.
     pub(crate) whole: Option<Gathered>,
-    /// Pieces that were dropped because others did not come, or for want of a place.
+    /// Number of pieces that were dropped because others did not come, or for want of a place.
     pub(crate) incomplete: u64,
-    /// Pieces that were dropped because they contradict each other.
+    /// Number of pieces that were dropped because they contradict each other.
     pub(crate) malformed: u64,
 }
 
-/// By what pieces of one packet know each other.
+/// The fields that pieces of one packet have in common.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
     source: IpAddr,
     destination: IpAddr,
-    /// 0 with IPv6, whose pieces may state different ones.
+    /// 0 with IPv6, whose pieces may state different protocols.
     protocol: u8,
     id: u32,
 }
@@ -82,16 +82,16 @@ impl Kept {
     }
 }
 
-/// Pieces of one packet.
+/// The pieces of one packet that have come.
 #[derive(Debug)]
 struct Partial {
     since: Time,
-    /// In the order of what they hold; none where one contradicted another: then all that comes is dropped (RFC 5722,
-    /// 4).
+    /// The pieces in the order of their offsets; `None` if one contradicted another: then all pieces that come are
+    /// dropped (RFC 5722, 4).
     pieces: Option<Vec<Kept>>,
-    /// Where the last one ends, once that has come.
+    /// Offset at which the last piece ends, once that piece has come.
     end: Option<usize>,
-    /// What keeping them takes.
+    /// Bytes that it takes to keep the pieces.
     bytes: usize,
 }
 
@@ -104,7 +104,7 @@ impl Partial {
         self.pieces.as_ref().map_or(0, |pieces| pieces.len() as u64)
     }
 
-    /// Whether nothing is missing.
+    /// Whether no piece is missing.
     fn is_whole(&self) -> bool {
         let Some(pieces) = &self.pieces else { return false };
         let mut next = 0;
@@ -117,14 +117,14 @@ fn weight(packet: &[u8]) -> usize {
     packet.len() + KEEPING_BYTES
 }
 
-/// Of what there is no more.
+/// The resource of which no more is left.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Full {
     Packets,
     Bytes,
 }
 
-/// What a source has of it, and its oldest packet that may go.
+/// A source's amount of that resource, and its oldest packet that may be dropped.
 #[derive(Clone, Copy, Default)]
 struct Share {
     amount: usize,
@@ -132,7 +132,7 @@ struct Share {
 }
 
 impl Share {
-    /// By what the greatest is found: one without a packet that may go is none.
+    /// The order of shares; a source without a packet that may be dropped is the lowest.
     fn order(&self) -> Option<(usize, Reverse<Time>)> {
         self.oldest.map(|(since, _)| (self.amount, Reverse(since)))
     }
@@ -146,12 +146,12 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// How many packets are not whole yet, those among them of which all is dropped.
+    /// Number of packets that are not whole yet, among them those of which all pieces are dropped.
     pub fn len(&self) -> usize {
         self.partial.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no such packets.
     pub fn is_empty(&self) -> bool {
         self.partial.is_empty()
     }
@@ -161,7 +161,7 @@ impl Gathering {
         self.bytes
     }
 
-    /// Takes a packet that was read and is a piece; `bytes` is all of it.
+    /// Adds a piece, which was read as `inner`; `bytes` is all of it.
     pub(crate) fn add(&mut self, now: Time, bytes: &[u8], inner: &Inner) -> Added {
         let mut added = Added::default();
         self.drop_old(now, &mut added);
@@ -232,11 +232,11 @@ impl Gathering {
         });
     }
 
-    /// Drops the oldest packet of the source that has most, but for the one that a piece just came of; whether there
-    /// was one.
+    /// Drops the oldest packet of the source that has most, but never `spared`, of which a piece just came; returns
+    /// whether a packet was dropped.
     fn make_place(&mut self, full: Full, spared: Key, added: &mut Added) -> bool {
         let (mut most, mut share, mut source) = (Share::default(), Share::default(), None);
-        // Those of one source stand together.
+        // Packets of one source are neighbours.
         for (key, partial) in &self.partial {
             if source.replace(key.source) != Some(key.source) {
                 share = Share::default();
@@ -258,13 +258,13 @@ impl Gathering {
     }
 }
 
-/// Whether a piece goes with those that came.
+/// How a piece fits the pieces that have come.
 enum Fits {
-    /// At this place among them.
+    /// The piece belongs at this place among the others.
     At(usize),
-    /// It came already.
+    /// The same piece has come already, and is dropped.
     Again,
-    /// It contradicts them, or itself.
+    /// The piece contradicts the others, or itself.
     No,
 }
 
@@ -273,7 +273,7 @@ fn fits(partial: &Partial, piece: &Piece, inner: &Inner, packet: &[u8]) -> Fits 
     let bytes = packet.len() - piece.payload;
     let end = piece.offset + bytes;
     let is_cut_well = !piece.more || (bytes > 0 && bytes.is_multiple_of(8));
-    // A packet of IPv4 has 65,535 bytes at most; with IPv6 what stands behind the first header has.
+    // A packet of IPv4 has 65,535 bytes at most; with IPv6 that bounds the part behind the first header.
     let before = if inner.flow.family() == Family::V4 { piece.payload } else { piece.header - 40 };
     let is_in_bounds = before + end <= usize::from(u16::MAX);
     let has_ports = piece.offset > 0 || inner.bytes - inner.payload >= FIRST_BYTES_MIN;
@@ -294,14 +294,14 @@ fn fits(partial: &Partial, piece: &Piece, inner: &Inner, packet: &[u8]) -> Fits 
     let is_within = match (piece.more, partial.end) {
         (true, Some(limit)) => end < limit || (end == limit && place < pieces.len()),
         (true, None) => true,
-        // What is last ends behind all that came, and there is one such.
+        // The last piece stands behind all that came, and there is only one.
         (false, None) => last <= piece.offset,
         (false, Some(_)) => false,
     };
     if is_behind && is_before && is_within && pieces.len() < PIECES_MAX { Fits::At(place) } else { Fits::No }
 }
 
-/// The packet whose pieces these are, all of them. None where it is longer than IP allows, or a piece itself.
+/// Puts all pieces of a packet together; `None` if the packet is longer than IP allows, or is a piece itself.
 fn put_together(pieces: &[Kept]) -> Option<Vec<u8>> {
     let first = pieces.first()?;
     let read = Inner::read(&first.packet).ok()?;

@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 
-/// Both addresses of a key and the rest of it, in products that do not wait for each other.
+/// Mixes both addresses of a key and the rest of it, in products that do not wait for each other.
 #[inline]
 pub(crate) fn mixed(source: u128, destination: u128, rest: u64) -> u64 {
     let pair = |number: u128, first, second| fold(number as u64 ^ first, (number >> 64) as u64 ^ second);
@@ -11,14 +11,14 @@ pub(crate) fn mixed(source: u128, destination: u128, rest: u64) -> u64 {
     addresses ^ fold(rest ^ 0x1d8e_4e27_c47d_124f, 0xeb44_acca_b455_d165)
 }
 
-/// Both halves of a product.
+/// The exclusive or of both halves of a product.
 #[inline]
 fn fold(first: u64, second: u64) -> u64 {
     let product = u128::from(first) * u128::from(second);
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Mixes words.
+/// A hasher that mixes words.
 #[derive(Default)]
 pub(crate) struct Mix(u64);
 

@@ -1,26 +1,26 @@
-//! What a packet of IP says of itself: read strictly, copied out, and bounded.
+//! The headers of a packet of IP: read strictly, copied out, and bounded.
 
 use crate::address::{self, Family};
 use crate::checksum;
 use crate::reason::Reason;
 use std::net::IpAddr;
 
-/// What policies and selectors decide by.
+/// The fields by which policies and selectors decide.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Flow {
     pub(crate) family: Family,
     pub(crate) source: u128,
     pub(crate) destination: u128,
-    /// The protocol above IP.
+    /// Number of the protocol above IP.
     pub protocol: u8,
-    /// Port of the source; type of an ICMP message; 0 where there is none, and in fragments but the first.
+    /// Port of the source; type of an ICMP message; 0 if there is neither, and in fragments but the first.
     pub source_port: u16,
     /// Port of the destination; code of an ICMP message.
     pub destination_port: u16,
 }
 
 impl Flow {
-    /// A flow. None where the addresses are of two families.
+    /// A flow; `None` if the addresses are of two families.
     pub fn new(source: IpAddr, destination: IpAddr, protocol: u8, ports: (u16, u16)) -> Option<Flow> {
         let family = Family::of(source);
         (family == Family::of(destination)).then_some(Flow {
@@ -38,39 +38,39 @@ impl Flow {
         self.family
     }
 
-    /// Where it comes from.
+    /// Source address.
     pub fn source(&self) -> IpAddr {
         address::address(self.family, self.source)
     }
 
-    /// Where it goes.
+    /// Destination address.
     pub fn destination(&self) -> IpAddr {
         address::address(self.family, self.destination)
     }
 }
 
-/// What the headers of a packet say.
+/// The fields of a packet's headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Inner {
-    /// What it belongs to.
+    /// The flow that the packet belongs to.
     pub flow: Flow,
-    /// Length of the packet in bytes, which may be followed by others.
+    /// Length of the packet in bytes; further packets may follow it.
     pub bytes: usize,
-    /// Where the protocol above begins: behind all options and extensions.
+    /// Offset of the protocol above, in bytes: behind all options and extensions.
     pub payload: usize,
-    /// DSCP and ECN.
+    /// DSCP (six bits) and ECN (two bits).
     pub traffic_class: u8,
-    /// Hops that it may still go.
+    /// Hop limit, or time to live.
     pub hop_limit: u8,
-    /// Whether routers may not cut it: always so with IPv6.
+    /// Whether routers must not cut the packet: always so with IPv6.
     pub dont_fragment: bool,
-    /// Whether it is a piece of a packet.
+    /// Whether the packet is a piece of another packet.
     pub is_fragment: bool,
-    /// The label of IPv6; 0 for IPv4.
+    /// Flow label of IPv6; 0 for IPv4.
     pub flow_label: u32,
 }
 
-/// Most extension headers that are walked through (RFC 8200, 4.1 has six).
+/// Upper bound of the extension headers that are walked through (RFC 8200, 4.1 has six).
 pub const EXTENSIONS_MAX: usize = 8;
 
 const HOP_BY_HOP: u8 = 0;
@@ -82,8 +82,8 @@ const ICMP: u8 = 1;
 const ICMP_V6: u8 = 58;
 
 impl Inner {
-    /// Reads the packet at the front of `bytes`. [`Reason::Inner`] where its headers contradict themselves or there is
-    /// less of it than they say.
+    /// Reads the packet at the front of `bytes`. [`Reason::Inner`] if its headers contradict themselves, or if it is
+    /// shorter than they say.
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Inner, Reason> {
         match bytes.first().map(|first| first >> 4) {
@@ -139,7 +139,7 @@ fn read_v6(bytes: &[u8]) -> Result<Inner, Reason> {
     let address = |at: usize| u128::from_be_bytes(octets(header, at));
     let (mut protocol, mut at) = (header[6], 40);
     let (mut offset, mut is_fragment, mut extensions) = (0, false, 0);
-    // Behind the header of a later fragment stands no other header.
+    // No header follows that of a later fragment.
     while offset == 0 && matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | DESTINATION_OPTIONS | MOBILITY)
     {
         if at + 8 > total {
@@ -179,24 +179,24 @@ fn read_v6(bytes: &[u8]) -> Result<Inner, Reason> {
     })
 }
 
-/// Where a piece of a packet belongs.
+/// The place of a piece in its packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Piece {
-    /// By what pieces of one packet know each other, beside addresses and, with IPv4, the protocol.
+    /// Identification that pieces of one packet share, besides addresses and, with IPv4, the protocol.
     pub(crate) id: u32,
-    /// Where it begins in what is cut, in bytes.
+    /// Offset of the piece in the part of the packet that is cut, in bytes.
     pub(crate) offset: usize,
-    /// Whether it is not the last.
+    /// Whether more pieces follow it.
     pub(crate) more: bool,
-    /// Where what is cut begins in this packet.
+    /// Offset in this packet of the part that was cut, in bytes.
     pub(crate) payload: usize,
-    /// With IPv6: where the header of fragments stands, and where that is named. With IPv4 both are 0.
+    /// With IPv6: offset of the fragment header, and (`named_at`) of the byte that names it. With IPv4 both are 0.
     pub(crate) header: usize,
     pub(crate) named_at: usize,
 }
 
 impl Piece {
-    /// Reads it of a packet that was read and is one.
+    /// Reads the place of a piece from a packet that was read as `inner`; `None` if it has no fragment header.
     pub(crate) fn read(packet: &[u8], inner: &Inner) -> Option<Piece> {
         if inner.flow.family == Family::V4 {
             let field = u16::from_be_bytes(octets(packet, 6));
@@ -229,7 +229,7 @@ impl Piece {
     }
 }
 
-/// The flow of a packet that is whole or its first piece. One that is too short to say has no ports.
+/// The flow with the ports of a packet that is whole or a first piece; a payload that is too short has no ports.
 #[inline]
 fn with_ports(mut flow: Flow, payload: &[u8]) -> Flow {
     match (flow.protocol, payload) {
@@ -247,9 +247,9 @@ fn with_ports(mut flow: Flow, payload: &[u8]) -> Flow {
     flow
 }
 
-/// How many bytes of a packet that was read stand before ESP in transport mode: IPv4's header with its options; of IPv6
-/// the headers that routers look at, and options for every destination on the way (RFC 4303, 3.1.1). A header of
-/// fragments stands behind ESP, since the packet is whole.
+/// How many bytes of a packet that was read stand before ESP in transport mode: of IPv4 the header with its options; of
+/// IPv6 the headers that routers look at, and options for every destination on the way (RFC 4303, 3.1.1). A fragment
+/// header stands behind ESP, since the packet is whole.
 pub(crate) fn before_esp(packet: &[u8], inner: &Inner) -> usize {
     if inner.flow.family == Family::V4 {
         return inner.payload;
@@ -259,7 +259,7 @@ pub(crate) fn before_esp(packet: &[u8], inner: &Inner) -> usize {
         match kind {
             HOP_BY_HOP => {}
             ROUTING => has_routing = true,
-            // Those behind the route are for its end alone.
+            // Options behind the route are for its end alone.
             DESTINATION_OPTIONS if !has_routing => {}
             _ => break,
         }
@@ -269,12 +269,12 @@ pub(crate) fn before_esp(packet: &[u8], inner: &Inner) -> usize {
     at
 }
 
-/// Length of the extension header that begins there, fragments' but.
+/// Length of the extension header at `at`, in bytes, unless it is a fragment header.
 fn extension_bytes(packet: &[u8], at: usize) -> usize {
     8 * (1 + usize::from(packet[at + 1]))
 }
 
-/// Where the headers at the front of a packet that was read, so many bytes, name what comes behind them.
+/// Offset of the byte that names what follows these headers, the front of a packet that was read.
 pub(crate) fn number_at(headers: &[u8]) -> usize {
     if headers[0] >> 4 == 4 {
         return 9;
@@ -288,8 +288,8 @@ pub(crate) fn number_at(headers: &[u8]) -> usize {
     place
 }
 
-/// Makes the headers at the front of a packet say what is behind them, and how much; those of IPv4 get their checksum.
-/// The packet is not longer than IP allows.
+/// Writes protocol and length of what follows into the headers at the front of a packet; those of IPv4 get their
+/// checksum. The packet must not be longer than IP allows.
 pub(crate) fn set_payload(packet: &mut [u8], header_bytes: usize, protocol: u8) {
     let bytes = packet.len();
     let headers = &mut packet[..header_bytes];

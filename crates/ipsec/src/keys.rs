@@ -7,9 +7,9 @@ use zeroize::Zeroizing;
 /// Keys as IKE hands them over.
 #[derive(Clone, Copy)]
 pub struct KeyBytes<'a> {
-    /// Of the cipher; of an AEAD, with the salt behind it. Empty for no encryption.
+    /// Key of the cipher; for an AEAD, with the salt behind it. Empty for no encryption.
     pub encryption: &'a [u8],
-    /// Of the MAC; empty for an AEAD.
+    /// Key of the MAC; empty for an AEAD.
     pub integrity: &'a [u8],
 }
 
@@ -19,7 +19,7 @@ pub(crate) enum Keys {
     Separate(Box<SeparateKeys>),
 }
 
-/// In one allocation that does not move, since both hold keys in the value itself.
+/// Cipher and MAC keys in one allocation that does not move, since both hold keys in the value itself.
 pub(crate) struct SeparateKeys {
     pub(crate) cipher: Option<CipherKey>,
     pub(crate) mac: HmacKey,
@@ -28,8 +28,8 @@ pub(crate) struct SeparateKeys {
 pub(crate) type Salt = Zeroizing<[u8; SALT_BYTES]>;
 
 impl Keys {
-    /// Keys of a suite. Both have the lengths that it asks for, which the caller has checked: what the engine refuses
-    /// is passed on.
+    /// Prepares the keys of a suite. The caller has checked that both have the lengths that the suite asks for; other
+    /// errors of the engine are passed on.
     pub(crate) fn new(engine: &Engine, suite: Suite, bytes: KeyBytes<'_>) -> Result<Keys, KeyError> {
         Ok(match suite {
             Suite::AesGcm16(key) => {
@@ -52,7 +52,7 @@ impl Keys {
 }
 
 impl Keys {
-    /// Has what a batch reads of them fetched.
+    /// Has the parts of the keys that a batch reads fetched into the cache.
     #[inline]
     pub(crate) fn prefetch(&self) {
         match self {

@@ -1,5 +1,5 @@
 //! IPsec's ESP (RFC 4303) as bytes in and bytes out: packets are sealed and opened in batches, with a time and
-//! addresses that the caller says. There are no sockets here, no threads and no clock; keys come from IKE, which is
+//! addresses that the caller gives. There are no sockets here, no threads and no clock; keys come from IKE, which is
 //! left to those who do it well.
 //!
 //! # Which function for which need
@@ -9,10 +9,10 @@
 //! | make an SA of what IKE negotiated | [`Sa::new`], [`SaParameters`], [`Suite`] |
 //! | keep SAs, allocate SPIs | [`Sad`] |
 //! | keep policies | [`Spd`], [`Policy`], [`Selector`] |
-//! | know what becomes of a packet | [`Worker::route`]; [`Worker::admit`] for one that came |
+//! | decide what to do with a packet | [`Worker::route`]; [`Worker::admit`] for one that came in |
 //! | put pieces together before that | [`Worker::gather`], [`Gathering`] |
 //! | seal and open | [`Worker::seal`], [`Worker::open`] |
-//! | read and write what is outside a packet, tell IKE from ESP | [`OpenItem::read`], [`Arrival::read`], [`Outer::write`], [`classify`] |
+//! | read and write the headers outside, tell IKE from ESP | [`OpenItem::read`], [`Arrival::read`], [`Outer::write`], [`classify`] |
 //! | fit packets to a path | [`inner_mtu`], [`fit`], [`fragment_ipv4`], [`fragment_outside`], [`too_big`] |
 //! | be told of limits, moved peers and missing SAs | [`Worker::take_events`], [`Event`]; [`Worker::tick`], [`Sa::next_due`] |
 //! | count | [`Worker::counters`], [`Reason`], [`Sa::figures`], [`Spd::figures`] |
@@ -26,10 +26,11 @@
 //!
 //! # What a peer can do
 //!
-//! It makes no entry anywhere, and no event but one for each limit and each move of its own that was authenticated.
-//! What arrives is decided by SPI, length and window before anything is computed. A packet with a wrong ICV costs the
-//! computation of one; it moves neither window nor peer. Bounds have names: [`SAS_MAX`], [`POLICIES_MAX`],
-//! [`EVENTS_MAX`], [`FLOWS_REMEMBERED`], [`EXTENSIONS_MAX`], [`WINDOW_MAX`], [`GATHERED_MAX`].
+//! A peer makes no entry anywhere. It makes no event except one for each limit that it reaches and one for each
+//! authenticated move of its own. Packets that arrive are checked by SPI, length and window before anything is
+//! computed. A packet with a wrong ICV costs the computation of one; it moves neither window nor peer. Bounds have
+//! names: [`SAS_MAX`], [`POLICIES_MAX`], [`EVENTS_MAX`], [`FLOWS_REMEMBERED`], [`EXTENSIONS_MAX`], [`WINDOW_MAX`],
+//! [`GATHERED_MAX`].
 //!
 //! # Left out
 //!

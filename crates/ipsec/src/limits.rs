@@ -3,12 +3,12 @@
 use crate::time::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// One end of a lifetime. None where it has none of a kind.
+/// One end of a lifetime, soft or hard; a field is `None` if there is no such limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Limit {
     /// Bytes of packets before they are sealed, or after they are opened.
     pub bytes: Option<u64>,
-    /// Packets.
+    /// Number of packets.
     pub packets: Option<u64>,
     /// Seconds since the SA was added.
     pub seconds: Option<u64>,
@@ -16,17 +16,17 @@ pub struct Limit {
     pub seconds_used: Option<u64>,
 }
 
-/// Both ends of a lifetime.
+/// The soft and the hard end of an SA's lifetime.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Limits {
-    /// Where rekeying is asked for.
+    /// The end at which rekeying is asked for.
     pub soft: Limit,
-    /// Where packets are dropped.
+    /// The end from which on packets are dropped.
     pub hard: Limit,
 }
 
 impl Limits {
-    /// Whether a soft limit lies behind its hard one.
+    /// Whether a soft limit lies beyond its hard one.
     pub(crate) fn contradict(&self) -> bool {
         let behind = |soft: Option<u64>, hard: Option<u64>| matches!((soft, hard), (Some(soft), Some(hard)) if soft > hard);
         let (soft, hard) = (&self.soft, &self.hard);
@@ -36,7 +36,7 @@ impl Limits {
             || behind(soft.seconds_used, hard.seconds_used)
     }
 
-    /// With at most so many packets, and rekeying asked for at three quarters of them.
+    /// These limits with at most `packets` packets, and rekeying asked for at three quarters of them.
     pub(crate) fn with_packets_max(mut self, packets: u64) -> Limits {
         let least = |given: Option<u64>, most: u64| Some(given.map_or(most, |given| given.min(most)));
         self.hard.packets = least(self.hard.packets, packets);
@@ -45,18 +45,18 @@ impl Limits {
     }
 }
 
-/// How far an SA has come.
+/// Where an SA stands within its limits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Standing {
-    /// Within its limits.
+    /// Within all limits.
     Good,
-    /// Past a soft one.
+    /// Past a soft limit.
     Soft,
-    /// Past a hard one: it seals and opens nothing more.
+    /// Past a hard limit: the SA seals and opens nothing more.
     Hard,
 }
 
-/// Limits that their owner may change while threads read them: each value stands alone, `u64::MAX` for none.
+/// Limits that their owner may change while threads read them: each value is read by itself, `u64::MAX` for none.
 #[derive(Debug)]
 pub(crate) struct SharedLimits([AtomicU64; 8]);
 
@@ -93,24 +93,25 @@ impl SharedLimits {
     }
 }
 
-/// How exactly the time of the last packet is kept: threads write it no more often.
+/// Nanoseconds between two updates of the time of the last packet: threads write it no more often.
 const LAST_STEP_NANOS: u64 = 250_000_000;
 
-/// What an SA has done, and which of its ends were told. Threads share it: it stands apart from what they only read.
+/// An SA's use so far, and which of its limits were reported. Threads write it: so it lies apart from fields that they
+/// only read.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Usage {
     bytes: AtomicU64,
     packets: AtomicU64,
     added: Time,
-    /// Nanoseconds of the first packet, and 1; 0 before it.
+    /// Time of the first packet in nanoseconds, plus 1; 0 before it.
     first: AtomicU64,
-    /// The same of the last one, as of some quarter of a second.
+    /// Time of the last packet in the same form, to a quarter of a second.
     last: AtomicU64,
     told: [AtomicBool; 2],
 }
 
-/// What was used before some packets, and the limits that they run into.
+/// The use of an SA before some packets were charged, and the hard limit that they may run into.
 pub(crate) struct Charged {
     bytes: u64,
     packets: u64,
@@ -149,7 +150,7 @@ impl Usage {
         self.last.load(Ordering::Relaxed).checked_sub(1).map(Time::of_nanos)
     }
 
-    /// Goes on from what was done elsewhere.
+    /// Sets the use that the SA had elsewhere before.
     pub(crate) fn set(&self, bytes: u64, packets: u64, first: Option<Time>) {
         self.bytes.store(bytes, Ordering::Relaxed);
         self.packets.store(packets, Ordering::Relaxed);
@@ -157,7 +158,7 @@ impl Usage {
         self.first.store(first, Ordering::Relaxed);
     }
 
-    /// A soft limit that was told counts as not told: the limits are others.
+    /// Has all limits reported again, since they have changed.
     pub(crate) fn untell_all(&self) {
         self.untell(Standing::Soft);
         self.untell(Standing::Hard);
@@ -167,7 +168,7 @@ impl Usage {
     pub(crate) fn charge(&self, limits: &Limits, now: Time, packets: u64, bytes: u64) -> Charged {
         let at = now.nanos().saturating_add(1);
         if self.first.load(Ordering::Relaxed) == 0 {
-            // Another thread's may stay.
+            // Another thread's time may stay.
             let _ = self.first.compare_exchange(0, at, Ordering::Relaxed, Ordering::Relaxed);
         }
         if at.saturating_sub(self.last.load(Ordering::Relaxed)) >= LAST_STEP_NANOS {
@@ -196,14 +197,14 @@ impl Usage {
             || self.due(limit).is_some_and(|due| now >= due)
     }
 
-    /// When a limit by time is reached, as far as that is known.
+    /// When a limit by time is reached; `None` if there is none, or if that is not known yet.
     fn due(&self, limit: &Limit) -> Option<Time> {
         let added = limit.seconds.map(|seconds| self.added.after_seconds(seconds));
         let used = self.first().zip(limit.seconds_used).map(|(first, seconds)| first.after_seconds(seconds));
         added.into_iter().chain(used).min()
     }
 
-    /// The next time at which a limit by time is reached that was not told.
+    /// The next time at which a limit by time is reached that was not reported.
     pub(crate) fn next_due(&self, limits: &Limits) -> Option<Time> {
         let soft = (!self.is_told(Standing::Soft)).then(|| self.due(&limits.soft)).flatten();
         let hard = (!self.is_told(Standing::Hard)).then(|| self.due(&limits.hard)).flatten();
@@ -214,12 +215,12 @@ impl Usage {
         self.flag(standing).is_none_or(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// Whether this thread is the one that tells.
+    /// Whether this thread is the one that reports the limit, which counts as reported from then on.
     pub(crate) fn tell(&self, standing: Standing) -> bool {
         self.flag(standing).is_some_and(|flag| !flag.swap(true, Ordering::Relaxed))
     }
 
-    /// It could not be told after all.
+    /// Has the limit reported again, since it could not be reported after all.
     pub(crate) fn untell(&self, standing: Standing) {
         if let Some(flag) = self.flag(standing) {
             flag.store(false, Ordering::Relaxed);
@@ -236,7 +237,7 @@ impl Usage {
 }
 
 impl Charged {
-    /// Takes a packet from what was charged; false where the hard limit was reached before it.
+    /// Takes a packet from what was charged; false if the hard limit was reached before it.
     pub(crate) fn take(&mut self, bytes: u64) -> bool {
         let within = self.limit.bytes.is_none_or(|limit| self.bytes < limit)
             && self.limit.packets.is_none_or(|limit| self.packets < limit);

@@ -1,4 +1,4 @@
-//! How much of a path's MTU a suite leaves, and what a packet becomes.
+//! How much of a path's MTU a suite leaves, and how long a packet becomes.
 
 use crate::address::Family;
 use crate::esp;
@@ -9,24 +9,24 @@ use crate::suite::Suite;
 /// Length of a header of UDP in bytes.
 pub const UDP_BYTES: usize = 8;
 
-/// How packets travel.
+/// The form in which packets travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Path {
-    /// The family outside.
+    /// Family of the headers outside.
     pub family: Family,
-    /// Whether in UDP.
+    /// Whether packets travel in UDP.
     pub in_udp: bool,
 }
 
 impl Path {
-    /// Bytes of the headers outside: IP without options, and UDP.
+    /// Length of the headers outside, in bytes: IP without options, and UDP.
     pub const fn header_bytes(self) -> usize {
         self.family.header_bytes() + if self.in_udp { UDP_BYTES } else { 0 }
     }
 }
 
-/// Length of a packet outside, from IP's header on, that holds so many bytes of payload: in tunnel mode of the packet
-/// inside, in transport mode of what stands above IP.
+/// Length in bytes of a packet outside, from IP's header on, with `payload_bytes` of payload: in tunnel mode the packet
+/// inside, in transport mode the part above IP.
 pub fn sealed_bytes(suite: Suite, path: Path, payload_bytes: usize) -> usize {
     path.header_bytes()
         + esp::HEADER_BYTES
@@ -37,14 +37,14 @@ pub fn sealed_bytes(suite: Suite, path: Path, payload_bytes: usize) -> usize {
         + suite.icv_bytes()
 }
 
-/// Most bytes of payload whose packet outside has no more than `mtu`; 0 where nothing fits.
+/// The largest payload, in bytes, whose packet outside has no more than `mtu`; 0 if nothing fits.
 pub fn payload_bytes_max(suite: Suite, path: Path, mtu: usize) -> usize {
     let around = path.header_bytes() + esp::HEADER_BYTES + suite.iv_bytes() + suite.icv_bytes();
     let enciphered = mtu.saturating_sub(around) / suite.pad_to() * suite.pad_to();
     enciphered.saturating_sub(esp::TRAILER_BYTES)
 }
 
-/// The MTU inside, as a packet's sender sees it: in transport mode with the header of IP, which stays outside.
+/// The MTU inside, as a packet's sender sees it; in transport mode it includes the header of IP, which stays outside.
 pub fn inner_mtu(suite: Suite, path: Path, mode: Mode, mtu: usize) -> usize {
     let payload = payload_bytes_max(suite, path, mtu);
     match mode {
@@ -54,25 +54,25 @@ pub fn inner_mtu(suite: Suite, path: Path, mode: Mode, mtu: usize) -> usize {
     }
 }
 
-/// What to do with a packet before it is sealed.
+/// How a packet is treated before it is sealed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
-    /// Seal it.
+    /// The packet fits: seal it.
     Fits,
     /// Cut it first ([`crate::fragment_ipv4`]) into pieces of this MTU.
     Cut {
-        /// Of the pieces.
+        /// MTU of the pieces.
         mtu: usize,
     },
     /// Tell its sender ([`crate::too_big`]) this MTU, and drop it.
     Tell {
-        /// For the message.
+        /// MTU that the message states.
         mtu: usize,
     },
 }
 
-/// What to do with a packet, given the MTU inside (RFC 4301, 8.2): one that may be cut is cut before it is sealed, so
-/// that the receiver need not put pieces together before it can authenticate them.
+/// What to do with a packet, given the MTU inside (RFC 4301, 8.2). A packet that may be cut is cut before it is sealed,
+/// so that the receiver need not put pieces together before it can authenticate them.
 pub fn fit(inner: &Inner, mtu: usize) -> Fit {
     if inner.bytes <= mtu {
         Fit::Fits

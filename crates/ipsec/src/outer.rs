@@ -1,5 +1,5 @@
-//! What is outside an ESP packet: described, for callers whose sockets write headers, and written, for those who do it
-//! themselves.
+//! The headers outside an ESP packet: described, for callers whose sockets write them, and written, for callers that do
+//! so themselves.
 
 use crate::address::{self, Endpoint, Family};
 use crate::checksum;
@@ -16,34 +16,34 @@ pub const UDP_PROTOCOL: u8 = 17;
 /// The port of IKE and ESP behind NAT (RFC 3948).
 pub const NAT_PORT: u16 = 4500;
 
-/// What is outside a packet that was sealed.
+/// The fields of the headers outside a packet that was sealed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outer {
-    /// From where; the port is 0 without UDP.
+    /// Source address and port; the port is 0 without UDP.
     pub source: Endpoint,
-    /// To where.
+    /// Destination address and port; the port is 0 without UDP.
     pub destination: Endpoint,
-    /// Whether to be sent in UDP.
+    /// Whether the packet is to be sent in UDP.
     pub in_udp: bool,
-    /// Whether the frame begins with these headers, and UDP's where the SA is in UDP: they are the packet's own with
-    /// options or extensions, and no socket may write others.
+    /// Whether the frame begins with these headers, and with UDP's if the SA is in UDP: they are the packet's own, with
+    /// options or extensions, and a socket must not write others.
     pub is_whole: bool,
-    /// DSCP and ECN.
+    /// DSCP (six bits) and ECN (two bits).
     pub traffic_class: u8,
-    /// Hops that it may go.
+    /// Hop limit, or time to live.
     pub hop_limit: u8,
-    /// Whether routers may not cut it.
+    /// Whether routers must not cut the packet.
     pub dont_fragment: bool,
-    /// The label of IPv6, derived from the SPI alone: it says no more of the traffic inside than that.
+    /// Flow label of IPv6, derived from the SPI alone: it tells no more of the traffic inside than the SPI does.
     pub flow_label: u32,
 }
 
-/// Hops of a packet of tunnel mode.
+/// Hop limit of a packet in tunnel mode.
 pub(crate) const HOP_LIMIT: u8 = 64;
 
 impl Outer {
-    /// Writes the headers of IP, and UDP, before an ESP packet, unless it is whole. [`Reason::NoRoom`] where there is
-    /// no room, [`Reason::TooLong`] where IP does not allow such a length; the frame is as it was then.
+    /// Writes the headers of IP, and UDP, before an ESP packet, unless it is whole. [`Reason::NoRoom`] if there is no
+    /// room, [`Reason::TooLong`] if IP does not allow such a length; then the frame is unchanged.
     pub fn write(&self, frame: &mut Frame<'_>) -> Result<(), Reason> {
         if self.is_whole {
             return Ok(());
@@ -72,7 +72,7 @@ impl Outer {
         datagram[2..4].copy_from_slice(&self.destination.port.to_be_bytes());
         datagram[4..6].copy_from_slice(&(bytes as u16).to_be_bytes());
         datagram[6..8].fill(0);
-        // None over IPv4 (RFC 3948, 2.1); IPv6 demands one.
+        // No checksum over IPv4 (RFC 3948, 2.1); IPv6 demands one.
         if Family::of(self.source.address) == Family::V6 {
             let (source, destination) = (self.source.address, self.destination.address);
             checksum::write_transport(source, destination, UDP_PROTOCOL, datagram);
@@ -110,33 +110,34 @@ pub(crate) fn write_ip(header: &mut [u8], outer: &Outer, protocol: u8, counted: 
     }
 }
 
-/// How an ESP packet came.
+/// The fields of the headers with which an ESP packet came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    /// From where; the port is 0 without UDP.
+    /// Source address and port; the port is 0 without UDP.
     pub source: Endpoint,
-    /// To which address of this machine.
+    /// Address of this machine that it was sent to.
     pub destination: IpAddr,
-    /// DSCP and ECN.
+    /// DSCP (six bits) and ECN (two bits).
     pub traffic_class: u8,
-    /// Hops that it had left: what a packet of transport mode has.
+    /// Hop limit that it had left: a packet opened in transport mode has this.
     pub hop_limit: u8,
 }
 
 impl Arrival {
-    /// One without marks.
+    /// An arrival without DSCP and ECN, with the usual hop limit (64).
     pub const fn new(source: Endpoint, destination: IpAddr) -> Arrival {
         Arrival { source, destination, traffic_class: 0, hop_limit: HOP_LIMIT }
     }
 
-    /// Reads the headers of a whole packet of IP and leaves the ESP packet within it. [`Reason::Inner`] where they
-    /// contradict themselves, [`Reason::NextHeader`] for what is not ESP, [`Reason::Fragment`] for a piece of a packet
-    /// (RFC 4303, 3.4.1).
+    /// Reads the headers of a whole packet of IP and leaves the ESP packet within it. [`Reason::Inner`] if they
+    /// contradict themselves, [`Reason::NextHeader`] if the packet is not ESP, [`Reason::Fragment`] if it is a piece of
+    /// a packet (RFC 4303, 3.4.1).
     pub fn read(frame: &mut Frame<'_>) -> Result<Arrival, Reason> {
         Arrival::read_headers(frame).map(|(arrival, _)| arrival)
     }
 
-    /// The same, and the length of the headers of IP, which are left before the ESP packet, and UDP's behind them.
+    /// As [`Arrival::read`], with the length of the headers of IP: they are left before the ESP packet, with UDP's
+    /// behind them.
     pub(crate) fn read_headers(frame: &mut Frame<'_>) -> Result<(Arrival, usize), Reason> {
         let packet = Inner::read(frame.bytes())?;
         if packet.is_fragment {
@@ -166,7 +167,7 @@ impl Arrival {
     }
 }
 
-/// What a datagram at port 4500 is (RFC 3948, 2).
+/// The kind of a datagram at port 4500 (RFC 3948, 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Datagram {
     /// ESP: it begins with an SPI.
@@ -175,11 +176,11 @@ pub enum Datagram {
     Ike,
     /// A keepalive: one byte FF.
     Keepalive,
-    /// Nothing of these.
+    /// None of these.
     Other,
 }
 
-/// What the payload of a datagram is.
+/// The kind of a datagram with this payload.
 pub fn classify(payload: &[u8]) -> Datagram {
     match payload {
         [0xff] => Datagram::Keepalive,

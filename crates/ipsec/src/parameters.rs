@@ -1,4 +1,4 @@
-//! What an SA is made of, and what of it makes no sense.
+//! The parameters of an SA, and the check that an SA can be made of them.
 
 use crate::address::{Endpoint, Family};
 use crate::congestion::DscpRule;
@@ -15,45 +15,45 @@ use std::net::IpAddr;
 /// Which packets an SA is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
-    /// It opens.
+    /// The SA opens packets that come in.
     In,
-    /// It seals.
+    /// The SA seals packets that go out.
     Out,
 }
 
-/// What is inside (RFC 4303, 3.1).
+/// The part of a packet that an SA protects (RFC 4303, 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Mode {
-    /// A whole packet.
+    /// The whole packet.
     Tunnel,
-    /// What stands above IP; the header is that of the packet outside.
+    /// The part above IP; the packet's own header of IP stays outside.
     Transport,
 }
 
-/// Whether routers may cut the packets outside (RFC 4301, 8.1). Of no meaning with IPv6.
+/// Whether routers may cut the packets outside (RFC 4301, 8.1). It has no meaning with IPv6.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FragmentRule {
-    /// As the packet inside says; IPv6 says no.
+    /// As the packet inside says: for IPv4 its DF; a packet of IPv6 must not be cut.
     #[default]
     Copy,
-    /// They may not.
+    /// Routers must not cut the packets outside (DF is set).
     Never,
-    /// They may.
+    /// Routers may cut packets outside that are of IPv4 (DF is clear).
     Always,
 }
 
-/// What an SA is made of.
+/// The parameters of an SA.
 #[derive(Clone, Copy)]
 pub struct SaParameters<'a> {
     /// The SPI, 256 or more (RFC 4303, 2.1).
     pub spi: u32,
-    /// What it does.
+    /// Whether the SA opens or seals.
     pub direction: Direction,
-    /// What is inside.
+    /// The part of a packet that the SA protects.
     pub mode: Mode,
-    /// What protects it.
+    /// The SA's algorithms.
     pub suite: Suite,
-    /// The keys.
+    /// The SA's keys, of the lengths that the suite asks for.
     pub keys: KeyBytes<'a>,
     /// The end that seals.
     pub source: Endpoint,
@@ -61,36 +61,36 @@ pub struct SaParameters<'a> {
     pub destination: Endpoint,
     /// Whether packets travel in UDP (RFC 3948), under the ports of both ends, or as protocol 50, without ports.
     pub in_udp: bool,
-    /// Extended sequence numbers.
+    /// Whether sequence numbers are extended to 64 bits.
     pub extended: bool,
-    /// Numbers that the replay window holds: [`crate::WINDOW_MIN`] to [`crate::WINDOW_MAX`], or 0 for none. Of no
+    /// Numbers that the replay window holds: [`crate::WINDOW_MIN`] to [`crate::WINDOW_MAX`], or 0 for none. It has no
     /// meaning outbound.
     pub window: u32,
-    /// How long it lives.
+    /// The SA's lifetime, soft and hard.
     pub limits: Limits,
-    /// Packets that it is for; None for all that its policies allow.
+    /// The packets that the SA is for; `None` for all that its policies allow.
     pub selector: Option<Selector>,
-    /// By which policies know it.
+    /// The request number by which policies know the SA.
     pub request: u32,
-    /// DSCP of the header outside; of the packet inside, see `dscp_in`.
+    /// DSCP of the header outside; for the packet inside, see `dscp_in`.
     pub dscp: DscpRule,
-    /// Whether a packet that is opened takes the DSCP that was outside.
+    /// Whether an opened packet takes the DSCP that was outside.
     pub dscp_in: bool,
-    /// Whether ECN is carried over (RFC 6040); without it the header outside says that it is not known.
+    /// Whether ECN is carried over (RFC 6040); without it the header outside says Not-ECT.
     pub ecn: bool,
-    /// Whether routers may cut what it seals.
+    /// Whether routers may cut the packets that the SA seals.
     pub fragments: FragmentRule,
-    /// Every packet of tunnel mode is filled up to so many bytes before it is padded (TFC padding, RFC 4303, 2.7); 0
-    /// for none.
+    /// Length in bytes up to which every packet of tunnel mode is filled before it is padded (TFC padding, RFC 4303,
+    /// 2.7); 0 for none.
     pub tfc_bytes: u16,
-    /// The last number that was handed out, or the highest that was taken: 0 but for an SA that was elsewhere before.
+    /// The last number that was handed out, or the highest that was taken; 0 unless the SA was elsewhere before.
     pub number: u64,
-    /// When it was added.
+    /// When the SA was added.
     pub added: Time,
 }
 
 impl<'a> SaParameters<'a> {
-    /// Tunnel mode as protocol 50, without limits; with a window of 64 numbers.
+    /// Parameters for tunnel mode as protocol 50, without limits, with a window of 64 numbers.
     pub fn tunnel(
         spi: u32,
         direction: Direction,
@@ -129,57 +129,57 @@ impl<'a> SaParameters<'a> {
 pub enum SaError {
     /// SPIs below 256 are reserved.
     ReservedSpi {
-        /// As given.
+        /// The SPI that was given.
         spi: u32,
     },
     /// The key of the cipher has another length than the suite's.
     EncryptionKey {
-        /// The suite.
+        /// The suite of the SA.
         suite: Suite,
-        /// Length given, in bytes.
+        /// Length of the key that was given, in bytes.
         bytes: usize,
     },
     /// The key of the MAC has another length than the suite's.
     IntegrityKey {
-        /// The suite.
+        /// The suite of the SA.
         suite: Suite,
-        /// Length given, in bytes.
+        /// Length of the key that was given, in bytes.
         bytes: usize,
     },
     /// The setting for weak suites is off.
     Weak {
-        /// The suite.
+        /// The suite of the SA.
         suite: Suite,
         /// Why it is weak.
         why: Weakness,
     },
     /// A replay window of a size that is not served.
     Window {
-        /// As given.
+        /// The size that was given.
         size: u32,
     },
-    /// Extended sequence numbers cannot be told without a window (RFC 4303, 3.3.3).
+    /// Extended sequence numbers cannot be told apart without a window (RFC 4303, 3.3.3).
     ExtendedWithoutWindow,
     /// The ends are of two families.
     Families,
-    /// In UDP a port is 0.
+    /// The SA is in UDP, and a port is 0.
     Port,
-    /// The number has more bits than those of the SA.
+    /// The number has more than 32 bits, and numbers are not extended.
     Number,
-    /// A soft limit lies behind its hard one.
+    /// A soft limit lies beyond its hard one.
     Limits,
-    /// DSCP has six bits.
+    /// The DSCP has more than six bits.
     Dscp {
-        /// As given.
+        /// The DSCP that was given.
         dscp: u8,
     },
-    /// In transport mode the selector is of the ends' family.
+    /// In transport mode the selector must be of the ends' family, and is not.
     Selector,
     /// The engine refused the key.
     Key(KeyError),
 }
 
-/// Whether an SA can be made of them.
+/// Refuses parameters of which no SA can be made; `weak_suites` says whether weak suites may be used.
 pub(crate) fn check(parameters: &SaParameters<'_>, weak_suites: bool) -> Result<(), SaError> {
     let SaParameters { spi, suite, keys, source, destination, window, .. } = *parameters;
     if spi < SPI_MIN {

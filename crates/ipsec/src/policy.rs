@@ -7,12 +7,12 @@
 //!   /32 to /32, TCP, one port      ──►  ...
 //! ```
 //!
-//! Policies whose selectors have the same bits that count are in one table, where a look-up finds the only one that can
-//! match. Tables are looked at in the order of their best policies, until none that is left can be better than what was
-//! found. A thousand policies of a gateway have a handful of shapes; whatever they are, the number of shapes bounds a
-//! look-up.
+//! Policies whose selectors compare the same bits are in one table, where a look-up finds the only policy that can
+//! match. Tables are searched in the order of their best policies, until no table that is left can have a better policy
+//! than was found. A thousand policies of a gateway have a handful of shapes; whatever they are, the number of shapes
+//! bounds a look-up.
 //!
-//! Before that stands what a thread remembers of flows (`remembered.rs`).
+//! Before that, a look-up uses what a thread remembers of flows (`remembered.rs`).
 
 use crate::address::Family;
 use crate::hash::Mix;
@@ -28,71 +28,72 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Most policies of one direction.
+/// Upper bound of the policies of one direction.
 pub const POLICIES_MAX: usize = 16_384;
-/// A missing SA is asked for once in this time for each policy: who was not ready for the first question, as a daemon
-/// that is still loading its connections, hears the second soon.
+/// Time within which a policy asks only once for an SA that is missing. An owner that was not ready for the first
+/// question, such as a daemon that is still loading its connections, hears the second soon.
 pub const ACQUIRE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Which packets a policy is asked about.
+/// The packets that a policy is asked about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PolicyDirection {
-    /// For this machine.
+    /// Packets for this machine.
     In,
-    /// From this machine or through it.
+    /// Packets from this machine or through it.
     Out,
-    /// Through this machine, opened or in clear.
+    /// Packets through this machine, opened or in clear.
     Forward,
 }
 
 impl PolicyDirection {
-    /// All of them.
+    /// All directions.
     pub const ALL: [PolicyDirection; 3] =
         [PolicyDirection::In, PolicyDirection::Out, PolicyDirection::Forward];
 }
 
-/// What is done with traffic.
+/// The treatment of traffic by a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// It passes in clear.
+    /// Traffic passes in clear.
     Bypass,
-    /// It is dropped.
+    /// Traffic is dropped.
     Discard,
-    /// It passes by an SA.
+    /// Traffic passes by an SA of this template.
     Protect(Template),
 }
 
-/// What an owner names a policy by; not used here.
+/// The number that an owner gives a policy; it has no meaning here.
 pub type PolicyId = u32;
 
 /// A policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// Its name in events.
+    /// The number by which events name the policy.
     pub id: PolicyId,
-    /// Which traffic it is for.
+    /// The traffic that the policy is for.
     pub selector: Selector,
-    /// The lowest wins; of two with the same the older.
+    /// The lowest priority wins; of two policies with the same, the older one.
     pub priority: u32,
-    /// What is done with it.
+    /// What the policy does with that traffic.
     pub action: Action,
 }
 
-/// Why the policies stay as they are.
+/// Why policies were not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SpdError {
-    /// A policy with this selector is there.
+    /// There is a policy with this selector already.
     Exists,
-    /// There are [`POLICIES_MAX`].
+    /// The direction has [`POLICIES_MAX`] policies.
     Full,
 }
 
-/// The policies of one machine. Threads read one snapshot; whoever changes it clones it and hands the clone to them.
+/// The policies of one machine. Threads read one snapshot; the owner changes a clone and hands that to them.
 #[derive(Clone, Debug)]
 pub struct Spd {
     directions: [Rules; 3],
-    /// Another for each change and each set of policies, so that what threads remember of an older one is not believed.
+    /// A number that differs for each change and each set of policies, so that threads do not rely on what they
+    /// remember of another one.
     version: u64,
 }
 
@@ -101,7 +102,7 @@ struct Rules {
     tables: Vec<Table>,
     /// The policies, in no order.
     places: Vec<Place>,
-    /// How many were ever added.
+    /// Number of policies that were ever added.
     added: u64,
 }
 
@@ -110,8 +111,8 @@ struct Table {
     shape: Shape,
     best: Rank,
     policies: HashMap<Masked, Entry, BuildHasherDefault<Mix>>,
-    /// Where policies tell pieces of one packet apart: what every piece shows of their selectors, and for how many of
-    /// them.
+    /// If policies tell pieces of one packet apart: the part of their selectors that every piece shows, with the number
+    /// of policies that have it.
     pieces: HashMap<Masked, u32, BuildHasherDefault<Mix>>,
 }
 
@@ -120,7 +121,7 @@ impl Table {
         Table { shape, best, policies: HashMap::default(), pieces: HashMap::default() }
     }
 
-    /// The key of a policy among [`Table::pieces`]; none where all pieces of a packet show all that counts.
+    /// The key of a policy in [`Table::pieces`]; `None` if all pieces of a packet show everything that it compares.
     fn piece(&self, value: &Masked) -> Option<Masked> {
         self.shape.is_of_whole_packets().then(|| value.under(&self.shape.of_pieces()))
     }
@@ -146,30 +147,30 @@ impl Table {
     }
 }
 
-/// What policies say of a piece of a packet.
+/// The decision of policies about a piece of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OfPiece<'s> {
-    /// The whole packet decides: some policy that may be for it looks at what this piece does not show.
+    /// The whole packet decides: a policy that may be for it compares fields that this piece does not show.
     Whole,
-    /// The same of every piece: this policy, or none.
+    /// The decision is the same for every piece: this policy, or none.
     Every(Option<&'s Entry>),
 }
 
-/// Lower is better: priority, then age.
+/// Rank of a policy, lower is better: priority, then age.
 type Rank = (u32, u64);
 
-/// A policy as a look-up sees it: all that decides stands beside its key, in two cache lines for both.
+/// A policy as a look-up sees it: everything that decides stands beside its key, both in two cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Entry {
     added: u64,
     priority: u32,
-    /// Its place among the policies of its direction.
+    /// Place of the policy among the policies of its direction.
     place: u32,
     pub(crate) act: Act,
 }
 
-/// What is done with traffic, as a look-up sees it.
+/// The treatment of traffic, as a look-up returns it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {
     Bypass,
@@ -193,7 +194,7 @@ impl Entry {
     }
 }
 
-/// What is kept of a policy beside what a look-up sees: what another takes the place of, and what goes on then.
+/// The parts of a policy that a look-up does not see: the policy itself, and counts that go on if another replaces it.
 #[derive(Clone, Debug)]
 struct Place {
     held: Arc<Held>,
@@ -204,12 +205,12 @@ struct Place {
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) policy: Policy,
-    /// Nanoseconds, and 1; 0 for never.
+    /// Time of that in nanoseconds, plus 1; 0 for never.
     asked: AtomicU64,
 }
 
 impl Held {
-    /// Whether this thread is the one that asks for the SA.
+    /// Whether this thread is the one that asks for the SA: it was not asked for within [`ACQUIRE_INTERVAL`].
     pub(crate) fn asks(&self, now: Time) -> bool {
         let last = self.asked.load(Ordering::Relaxed);
         let now_nanos = now.nanos().saturating_add(1);
@@ -217,13 +218,13 @@ impl Held {
         is_due && self.asked.compare_exchange(last, now_nanos, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// It could not be asked for after all.
+    /// Has the SA asked for again, since it could not be asked for after all.
     pub(crate) fn unask(&self) {
         self.asked.store(0, Ordering::Relaxed);
     }
 }
 
-/// A number that no other version of any policies has.
+/// A version number that no other set of policies, and no other version of this one, has.
 fn next_version() -> u64 {
     static VERSIONS: AtomicU64 = AtomicU64::new(1);
     VERSIONS.fetch_add(1, Ordering::Relaxed)
@@ -236,22 +237,22 @@ impl Default for Spd {
 }
 
 impl Spd {
-    /// None: all traffic passes.
+    /// A set without policies: all traffic passes in clear.
     pub fn new() -> Spd {
         Spd { directions: Default::default(), version: next_version() }
     }
 
-    /// How many policies a direction has.
+    /// Number of policies of a direction.
     pub fn len(&self, direction: PolicyDirection) -> usize {
         self.directions[direction as usize].places.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no policy in any direction.
     pub fn is_empty(&self) -> bool {
         self.directions.iter().all(|rules| rules.places.is_empty())
     }
 
-    /// Those of a direction, in no order.
+    /// The policies of a direction, in no order.
     pub fn iter(&self, direction: PolicyDirection) -> impl Iterator<Item = &Policy> {
         self.directions[direction as usize].places.iter().map(|place| &place.held.policy)
     }
@@ -259,7 +260,7 @@ impl Spd {
     /// Adds a policy.
     ///
     /// # Errors
-    /// [`SpdError`]; nothing is changed.
+    /// [`SpdError`] says why; nothing is changed then.
     pub fn add(&mut self, direction: PolicyDirection, policy: Policy) -> Result<(), SpdError> {
         if self.find(direction, &policy.selector).is_some() {
             return Err(SpdError::Exists);
@@ -271,11 +272,11 @@ impl Spd {
         Ok(())
     }
 
-    /// Adds a policy or puts it in the place of the one with its selector, as the newest of its priority; gives that
-    /// one. What was counted of that one counts for the new one.
+    /// Adds a policy, or replaces the one with its selector, as the newest of its priority. Returns the replaced
+    /// policy; its counts go on for the new one.
     ///
     /// # Errors
-    /// [`SpdError::Full`]; nothing is changed.
+    /// [`SpdError::Full`]; nothing is changed then.
     pub fn replace(
         &mut self,
         direction: PolicyDirection,
@@ -295,7 +296,7 @@ impl Spd {
         self.place(direction, selector).map(|place| &place.held.policy)
     }
 
-    /// What the policy with exactly this selector has decided so far.
+    /// Counts of what the policy with exactly this selector has decided so far.
     pub fn figures(&self, direction: PolicyDirection, selector: &Selector) -> Option<PolicyFigures> {
         self.place(direction, selector).map(|place| place.tally.figures())
     }
@@ -320,7 +321,7 @@ impl Spd {
             None => drop(rules.tables.remove(at)),
         }
         let removed = rules.places.swap_remove(entry.place as usize);
-        // The last one took its place.
+        // The last policy took the place of the removed one.
         if let Some(moved) = rules.places.get(entry.place as usize) {
             let Selector { shape, value } = moved.held.policy.selector;
             let table = rules.tables.iter_mut().find(|table| table.shape == shape);
@@ -351,7 +352,7 @@ impl Spd {
         self.version = next_version();
     }
 
-    /// The policy for a packet: of all that match the one of the lowest priority, of those the oldest. None where none
+    /// The policy for a packet: of all that match the one of the lowest priority, of those the oldest; `None` if none
     /// matches.
     #[inline]
     pub fn lookup(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Policy> {
@@ -363,25 +364,25 @@ impl Spd {
         &self.directions[direction as usize].places[entry.place as usize].held
     }
 
-    /// What is counted of it.
+    /// The counts of an entry's policy.
     #[inline]
     pub(crate) fn tally(&self, direction: PolicyDirection, entry: &Entry) -> &Tally {
         &self.directions[direction as usize].places[entry.place as usize].tally
     }
 
-    /// Another for each change.
+    /// The version of these policies: another number after each change.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
 
-    /// How many tables a look-up may go through.
+    /// Number of tables that a look-up may go through.
     #[inline]
     pub(crate) fn shapes(&self, direction: PolicyDirection) -> usize {
         self.directions[direction as usize].tables.len()
     }
 
-    /// As [`Spd::lookup`].
+    /// As [`Spd::lookup`], but returns the entry.
     #[inline]
     pub(crate) fn entry(&self, direction: PolicyDirection, flow: &Flow) -> Option<&Entry> {
         self.best(direction, flow.family, |table| {
@@ -389,11 +390,11 @@ impl Spd {
         })
     }
 
-    /// What is said of a piece of a packet, the first one among them, by what all pieces show.
+    /// The decision of policies about any piece of a packet, also the first, by the fields that all pieces show.
     pub(crate) fn of_piece(&self, direction: PolicyDirection, flow: &Flow) -> OfPiece<'_> {
         let best = self.best(direction, flow.family, |table| {
             if table.shape.is_of_whole_packets() {
-                // Which of its policies it is for is not known: the best that it may be.
+                // Which policy of the table it is for is not known: it may be the best one.
                 let may_be = table.pieces.contains_key(&table.shape.of_pieces().of(flow));
                 return may_be.then_some((table.best, OfPiece::Whole));
             }
@@ -403,7 +404,7 @@ impl Spd {
         best.unwrap_or(OfPiece::Every(None))
     }
 
-    /// What has the best rank of all that is found in tables of a family, each of which gives one thing at most.
+    /// The result of `find` with the best rank among the tables of a family; each table gives at most one.
     #[inline]
     fn best<'s, T>(
         &'s self,
@@ -430,7 +431,7 @@ impl Spd {
 }
 
 impl Rules {
-    /// Brings the tables into their order.
+    /// Sorts the tables by their best policies.
     fn order(&mut self) {
         self.tables.sort_unstable_by_key(|table| table.best);
     }

@@ -12,15 +12,15 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// All of them.
+            /// All reasons.
             pub const ALL: &'static [Reason] = &[$(Reason::$variant),+];
 
-            /// The name in metrics and logs.
+            /// The reason's name in metrics and logs.
             pub const fn name(self) -> &'static str {
                 match self { $(Reason::$variant => $name,)+ }
             }
 
-            /// Under which name Linux counts it in `/proc/net/xfrm_stat`; empty where it does not.
+            /// The name under which Linux counts it in `/proc/net/xfrm_stat`; empty if Linux does not.
             pub const fn linux_name(self) -> &'static str {
                 match self { $(Reason::$variant => $linux,)+ }
             }
@@ -29,25 +29,25 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Nothing has the SPI of the packet.
+    /// No SA has the SPI of the packet.
     UnknownSpi: "unknown-spi", "XfrmInNoStates";
-    /// It is shorter than its suite's shortest, or not of whole blocks.
+    /// The packet is shorter than its suite's shortest, or not of whole blocks.
     Malformed: "malformed", "XfrmInHdrError";
-    /// Its sequence number left the replay window.
+    /// The packet's sequence number left the replay window.
     TooOld: "too-old", "XfrmInStateSeqError";
-    /// Its sequence number was taken before.
+    /// The packet's sequence number was taken before.
     Replayed: "replayed", "XfrmInStateSeqError";
-    /// Its ICV is wrong.
+    /// The packet's ICV is wrong.
     Unauthenticated: "unauthenticated", "XfrmInStateProtoError";
-    /// Its padding is not 1, 2, 3 and so on, or longer than the packet.
+    /// The packet's padding is not 1, 2, 3 and so on, or longer than the packet.
     Padding: "padding", "XfrmInStateProtoError";
-    /// It holds nothing: its next header is 59 (RFC 4303, 2.6).
+    /// The packet is a dummy: its next header is 59 (RFC 4303, 2.6).
     Dummy: "dummy", "";
-    /// Its next header does not fit the mode of its SA.
+    /// The packet's next header does not fit the mode of its SA.
     NextHeader: "next-header", "XfrmInStateModeError";
     /// The packet inside has headers that contradict its length or themselves.
     Inner: "inner-malformed", "XfrmInHdrError";
-    /// The packet inside is none that its SA is for.
+    /// The packet inside is not one that its SA is for.
     Selector: "selector", "XfrmInStateMismatch";
     /// Congestion was marked outside, and the packet inside cannot say so.
     Congestion: "congestion", "";
@@ -59,7 +59,7 @@ reasons! {
     Direction: "direction", "XfrmInStateInvalid";
     /// No policy is for the packet that was opened.
     NoPolicy: "no-policy", "XfrmInNoPols";
-    /// A policy says that such packets are dropped.
+    /// A policy drops such packets.
     Blocked: "blocked", "XfrmInPolBlock";
     /// The policy asks for another SA than the packet came by.
     Template: "template", "XfrmInTmplMismatch";
@@ -79,7 +79,7 @@ reasons! {
     PortsUnknown: "fragment-ports", "XfrmInNoPols";
     /// The packet's addresses are not those of its SA of transport mode.
     Address: "address", "XfrmOutStateInvalid";
-    /// Sealed, it would be longer than IP allows.
+    /// Sealed, the packet would be longer than IP allows.
     TooLong: "too-long", "XfrmOutError";
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What one thread counted. Those of several are summed.
+/// The counts of one thread; those of several are summed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     dropped: [u64; Reason::ALL.len()],
@@ -106,17 +106,17 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// How many were dropped for this reason.
+    /// Number of packets that were dropped for this reason.
     pub fn dropped(&self, reason: Reason) -> u64 {
         self.dropped[reason as usize]
     }
 
-    /// Each reason with its number.
+    /// Each reason with the number of packets dropped for it.
     pub fn reasons(&self) -> impl Iterator<Item = (Reason, u64)> + '_ {
         Reason::ALL.iter().map(|reason| (*reason, self.dropped(*reason)))
     }
 
-    /// Adds another thread's.
+    /// Adds the counts of another thread.
     pub fn add(&mut self, other: &Counters) {
         for (count, more) in self.dropped.iter_mut().zip(&other.dropped) {
             *count += more;

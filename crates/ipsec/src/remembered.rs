@@ -1,21 +1,21 @@
-//! The flows that a thread saw last, with their policies: a table that a peer's packets can fill and no more.
+//! The flows that a thread saw last, with their policies: a table that packets of a peer can fill, but not extend.
 
 use crate::hash::Mix;
 use crate::inner::Flow;
 use crate::policy::{Entry, PolicyDirection, Spd};
 use std::hash::{Hash, Hasher};
 
-/// Flows whose policy a thread remembers, a power of two.
+/// Number of flows whose policy a thread remembers, a power of two.
 pub const FLOWS_REMEMBERED: usize = 256;
 
-/// The flows that a thread saw last, with their policies.
+/// The flows that a thread saw last, with their policies by one version of them.
 #[derive(Debug)]
 pub(crate) struct Remembered {
     version: u64,
     flows: Box<[Option<Known>]>,
 }
 
-/// A flow, and its policy where it has one.
+/// A flow, and its policy; `None` if it has none.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     flow: Flow,
@@ -23,7 +23,7 @@ struct Known {
     entry: Option<Entry>,
 }
 
-/// Shapes up to which a look-up costs less than remembering.
+/// Number of shapes up to which a look-up costs less than remembering.
 const SHAPES_FEW: usize = 4;
 
 impl Remembered {
@@ -31,7 +31,7 @@ impl Remembered {
         Remembered { version: 0, flows: vec![None; FLOWS_REMEMBERED].into() }
     }
 
-    /// As [`Spd::lookup`].
+    /// The entry of the policy for a packet, as [`Spd::lookup`] finds it.
     #[inline]
     pub(crate) fn entry<'s>(
         &'s mut self,

@@ -25,25 +25,26 @@
 
 use crate::atomics::{AtomicU64, Ordering};
 
-/// Smallest window.
+/// Size of the smallest window, in numbers.
 pub const WINDOW_MIN: u32 = 32;
-/// Largest window.
+/// Size of the largest window, in numbers.
 pub const WINDOW_MAX: u32 = 4096;
 
-/// Bits of a word.
+/// Numbers for which a word has bits.
 const BITS: u64 = 32;
 
-/// What a window says of a number.
+/// The verdict of a window on a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It was not taken yet. After [`Window::accept`]: now it is; `advanced` where it is the highest so far.
+    /// The number was not taken before. After [`Window::accept`] it is taken; `advanced` says whether it is the highest
+    /// so far.
     Fresh {
-        /// Whether the window moved.
+        /// Whether the window moves to this number.
         advanced: bool,
     },
-    /// It left the window.
+    /// The number left the window.
     TooOld,
-    /// It was taken before.
+    /// The number was taken before.
     Seen,
 }
 
@@ -56,7 +57,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of so many numbers, before any packet. None for a size that is not between [`WINDOW_MIN`] and
+    /// A window of `size` numbers, before any packet; `None` unless the size is between [`WINDOW_MIN`] and
     /// [`WINDOW_MAX`].
     pub fn new(size: u32) -> Option<Window> {
         if !(WINDOW_MIN..=WINDOW_MAX).contains(&size) {
@@ -68,11 +69,12 @@ impl Window {
         Some(Window { top: AtomicU64::new(0), entries, size })
     }
 
-    /// The same where `top` was the highest number taken, and nothing is known of those before it: they may come.
+    /// As [`Window::new`], with `top` as the highest number taken. Nothing is known of the numbers before it: they may
+    /// come.
     pub fn after(size: u32, top: u64) -> Option<Window> {
         let window = Window::new(size)?;
         let entries = window.entries.len() as u64;
-        // Each word as it would be, had its last block come and none of its numbers.
+        // Each word as if its last block had come, and none of its numbers.
         for (at, entry) in (0..).zip(&window.entries) {
             let last = (top / BITS).saturating_sub((top / BITS).wrapping_sub(at) & (entries - 1));
             entry.store((last / entries) << BITS, Ordering::Relaxed);
@@ -83,7 +85,7 @@ impl Window {
         Some(window)
     }
 
-    /// Numbers that it holds.
+    /// Size of the window, in numbers.
     pub fn size(&self) -> u32 {
         self.size as u32
     }
@@ -93,7 +95,7 @@ impl Window {
         self.top.load(Ordering::Relaxed)
     }
 
-    /// Whether a number would be taken, before its packet is authenticated. Number 0 is never sent.
+    /// The verdict on a number before its packet is authenticated. Number 0 is never sent.
     #[inline]
     pub fn check(&self, number: u64) -> Verdict {
         let top = self.top();
@@ -105,7 +107,7 @@ impl Window {
         verdict(word, age, bit, number > top)
     }
 
-    /// Takes the number of a packet that was authenticated, once among all threads.
+    /// Takes the number of a packet that was authenticated; only one of all threads gets it as fresh.
     #[inline]
     pub fn accept(&self, number: u64) -> Verdict {
         let top = self.top();
@@ -149,12 +151,12 @@ impl Window {
     fn place(&self, number: u64) -> (usize, u64, u64) {
         let block = number / BITS;
         let entries = self.entries.len() as u64;
-        // The age is what is left of the block's number, cut to its 32 bits.
+        // The age is the rest of the block's number, cut to 32 bits.
         ((block & (entries - 1)) as usize, (block / entries) & u64::from(u32::MAX), 1 << (number % BITS))
     }
 }
 
-/// What a word says of a number. Ages are compared around, since they are cut.
+/// The verdict of a word on a number. Ages are cut, so they are compared modulo 2^32.
 #[inline]
 fn verdict(word: u64, age: u64, bit: u64, advanced: bool) -> Verdict {
     match (age as u32).wrapping_sub((word >> BITS) as u32) {

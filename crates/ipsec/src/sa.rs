@@ -5,7 +5,7 @@
 //!  added ──► good ──► soft: rekeying is asked for, once ──► hard: drops what comes, told once ──► removed by its owner
 //! ```
 //!
-//! Nothing here takes a lock but for the address of a peer that moved, which is read once for each run of packets of a
+//! Nothing here takes a lock except the address of a peer that moved, which is read once for each run of packets of a
 //! batch.
 
 use crate::address::{self, Endpoint, Family};
@@ -35,24 +35,24 @@ use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 /// seldom needed.
 #[repr(C, align(64))]
 pub struct Sa {
-    /// Both ends as it was added with, as numbers, from the one that seals to the one that opens.
+    /// Addresses of both ends as it was added, as numbers, from the end that seals to the one that opens.
     pub(crate) ends: (u128, u128),
     pub(crate) spi: u32,
     pub(crate) request: u32,
-    /// Of the ends in the same order.
+    /// Ports of the ends, in the same order.
     ports: (u16, u16),
     pub(crate) rules: Rules,
     pub(crate) direction: Direction,
     pub(crate) mode: Mode,
-    /// Of both ends.
+    /// Family of both ends.
     pub(crate) family: Family,
     pub(crate) suite: Suite,
     pub(crate) extended: bool,
     pub(crate) in_udp: bool,
-    /// Ended by its owner, or since a thread saw that a hard limit was reached.
+    /// Whether its owner ended it, or a thread saw that a hard limit was reached.
     ended: AtomicBool,
-    /// Whether the other end was ever seen or set to be elsewhere than it was added with; until then nobody asks the
-    /// lock.
+    /// Whether the other end was ever seen or set at another place than it was added with; until then the lock is not
+    /// taken.
     moved: AtomicBool,
     pub(crate) keys: Keys,
     pub(crate) selector: Option<Box<Selector>>,
@@ -76,14 +76,14 @@ pub(crate) struct Rules {
 #[derive(Clone, Copy)]
 struct Peer {
     known: Endpoint,
-    /// Where it was last seen, and told to be.
+    /// The place where the peer was last seen, and reported to be.
     told: Endpoint,
 }
 
 // One cache line each: what look-ups compare, and what threads count.
 const _: () = assert!(offset_of!(Sa, keys) == 64 && offset_of!(Sa, numbers) - offset_of!(Sa, usage) == 64);
 
-/// What was wrong with packets that named an SA.
+/// Counts of failed packets that named an SA.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     pub(crate) replayed: AtomicU64,
@@ -91,27 +91,27 @@ pub(crate) struct Failures {
     pub(crate) unauthenticated: AtomicU64,
 }
 
-/// By what an SA is named in events.
+/// The name of an SA in events.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SaName {
-    /// What it does.
+    /// Whether the SA opens or seals.
     pub direction: Direction,
-    /// Its SPI.
+    /// SPI of its packets.
     pub spi: u32,
-    /// Where its packets went as it was added.
+    /// Address that its packets went to as it was added.
     pub destination: IpAddr,
-    /// By which policies know it.
+    /// The request number by which policies know the SA.
     pub request: u32,
 }
 
-/// What an SA has done.
+/// Counts and times of an SA's use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SaFigures {
     /// Bytes of packets before they were sealed, or after they were opened.
     pub bytes: u64,
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// When it was added.
+    /// When the SA was added.
     pub added: Time,
     /// When its first packet came.
     pub first: Option<Time>,
@@ -119,19 +119,19 @@ pub struct SaFigures {
     pub last: Option<Time>,
     /// The last sequence number that was handed out, or the highest that was taken.
     pub sequence: u64,
-    /// Packets that came again.
+    /// Number of packets that came again.
     pub replayed: u64,
-    /// Packets that came too late for the window.
+    /// Number of packets that came too late for the window.
     pub too_old: u64,
-    /// Packets whose ICV was wrong.
+    /// Number of packets whose ICV was wrong.
     pub unauthenticated: u64,
 }
 
 impl Sa {
-    /// An SA. Suites that are weak are refused unless `weak_suites` is set.
+    /// Makes an SA. Weak suites are refused unless `weak_suites` is set.
     ///
     /// # Errors
-    /// [`SaError`]; nothing of the keys is in it.
+    /// [`SaError`] says why; it holds nothing of the keys.
     pub fn new(engine: &Engine, parameters: &SaParameters<'_>, weak_suites: bool) -> Result<Sa, SaError> {
         let SaParameters { spi, suite, source, destination, limits, .. } = *parameters;
         check(parameters, weak_suites)?;
@@ -177,27 +177,27 @@ impl Sa {
         })
     }
 
-    /// Its SPI.
+    /// SPI of its packets.
     pub fn spi(&self) -> u32 {
         self.spi
     }
 
-    /// What it does.
+    /// Whether the SA opens or seals.
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// What is inside.
+    /// The part of a packet that the SA protects.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// What protects its packets.
+    /// The SA's algorithms.
     pub fn suite(&self) -> Suite {
         self.suite
     }
 
-    /// By which policies know it.
+    /// The request number by which policies know the SA.
     pub fn request(&self) -> u32 {
         self.request
     }
@@ -212,26 +212,26 @@ impl Sa {
         self.extended
     }
 
-    /// Packets that it is for; None for all that its policies allow.
+    /// The packets that the SA is for; `None` for all that its policies allow.
     pub fn selector(&self) -> Option<&Selector> {
         self.selector.as_deref()
     }
 
-    /// The replay window of one that opens, where it has one.
+    /// The SA's replay window; `None` if it seals, or has none.
     pub fn window(&self) -> Option<&Window> {
         self.window.as_ref()
     }
 
-    /// Its limits, those of its suite among them.
+    /// The SA's limits, within those of its suite.
     pub fn limits(&self) -> Limits {
         self.limits.get()
     }
 
-    /// Gives it other limits, within those of its suite. What was told of the old ones is told again where it is so
-    /// still; an SA that a thread saw reach a hard limit stays ended.
+    /// Sets other limits, within those of its suite. Limits that were reported are reported again if they are still
+    /// reached. An SA that a thread saw reach a hard limit stays ended.
     ///
     /// # Errors
-    /// [`SaError::Limits`]; nothing is changed.
+    /// [`SaError::Limits`]; nothing is changed then.
     pub fn set_limits(&self, limits: Limits) -> Result<(), SaError> {
         if limits.contradict() {
             return Err(SaError::Limits);
@@ -241,25 +241,25 @@ impl Sa {
         Ok(())
     }
 
-    /// Goes on from what the same SA did elsewhere, or before its ends changed: it counts towards its limits.
+    /// Sets the use that the same SA had elsewhere, or before its ends changed: it counts towards the limits.
     pub fn carry_over(&self, bytes: u64, packets: u64, first: Option<Time>) {
         self.usage.set(bytes, packets, first);
     }
 
-    /// Ends an SA that seals for good: it hands out no more numbers, whichever threads still hold it. The last number
-    /// that it handed out: an SA with the same key goes on from there.
+    /// Ends an SA that seals for good: it hands out no more numbers, whichever threads still hold it. Returns the last
+    /// number that it handed out: an SA with the same key goes on from there.
     pub fn close(&self) -> u64 {
         self.expire();
         self.numbers.close()
     }
 
-    /// Numbers up to this one count as used by one that seals.
+    /// Counts numbers up to this one as used, for an SA that seals.
     pub fn skip_to(&self, number: u64) {
         self.numbers.skip_to(number);
     }
 
-    /// Both ends as it was added with, from the one that seals to the one that opens: by them policies and removals
-    /// know it, wherever its peer is now.
+    /// Addresses of both ends as it was added, from the end that seals to the one that opens. By these, policies and
+    /// removals know it, wherever its peer is now.
     pub fn ends(&self) -> (IpAddr, IpAddr) {
         (address::address(self.family, self.ends.0), address::address(self.family, self.ends.1))
     }
@@ -272,7 +272,7 @@ impl Sa {
         Endpoint::new(address::address(self.family, self.ends.1), self.ports.1)
     }
 
-    /// This end.
+    /// Address and port of this end.
     #[inline]
     pub fn local(&self) -> Endpoint {
         match self.direction {
@@ -281,7 +281,7 @@ impl Sa {
         }
     }
 
-    /// The other end, as last set by [`Sa::follow`].
+    /// Address and port of the other end, as last set by [`Sa::follow`].
     #[inline]
     pub fn peer(&self) -> Endpoint {
         self.places().known
@@ -299,14 +299,14 @@ impl Sa {
         Peer { known: added, told: added }
     }
 
-    /// Under its lock, for a change.
+    /// Locks the places of the peer for a change.
     fn move_peer(&self) -> RwLockWriteGuard<'_, Peer> {
         let peer = self.peer.write().unwrap_or_else(PoisonError::into_inner);
         self.moved.store(true, Ordering::Release);
         peer
     }
 
-    /// From now on the other end is there: what the receiver of [`crate::Event::Mapping`] does, for the SAs of both
+    /// Sets the place of the other end: the receiver of [`crate::Event::Mapping`] does this for the SAs of both
     /// directions. False, without a change, for an address of another family.
     pub fn follow(&self, peer: Endpoint) -> bool {
         let fits = Family::of(peer.address) == self.family;
@@ -316,7 +316,7 @@ impl Sa {
         fits
     }
 
-    /// Whether this thread is the one that tells of another place of the peer.
+    /// Whether this thread is the one that reports another place of the peer, which counts as reported from then on.
     pub(crate) fn is_news(&self, seen: Endpoint) -> bool {
         if seen == self.places().told || Family::of(seen.address) != self.family {
             return false;
@@ -327,31 +327,31 @@ impl Sa {
         is_news
     }
 
-    /// What was told could not be; it is tried again with the next packet.
+    /// Has the place of the peer reported again with the next packet, since it could not be reported.
     pub(crate) fn forget_news(&self) {
         let mut peer = self.move_peer();
         peer.told = peer.known;
     }
 
-    /// By what events name it.
+    /// The SA's name in events.
     pub fn name(&self) -> SaName {
         SaName { direction: self.direction, spi: self.spi, destination: self.ends().1, request: self.request }
     }
 
-    /// Whether packets with numbers from `first` on would leave in their order: a receiver with a narrow window drops
-    /// those that others overtake by as much. See [`Numbers::is_turn`].
+    /// Whether packets with numbers from `first` on would now leave in order: a receiver with a narrow window drops
+    /// packets that too many others overtake. See [`Numbers::is_turn`].
     #[inline]
     pub fn is_turn(&self, first: u64) -> bool {
         self.numbers.is_turn(first)
     }
 
-    /// Packets with numbers up to `last` have left, or never will.
+    /// Notes that packets with numbers up to `last` have left, or never will.
     #[inline]
     pub fn sent(&self, last: u64) {
         self.numbers.sent(last);
     }
 
-    /// How far it has come.
+    /// Where the SA stands within its limits at this time.
     pub fn standing(&self, now: Time) -> Standing {
         if self.is_ended() {
             return Standing::Hard;
@@ -369,23 +369,23 @@ impl Sa {
         }
     }
 
-    /// Ends it: it seals and opens nothing more, and the event of its hard limit is raised.
+    /// Ends the SA: it seals and opens nothing more, and the event of its hard limit is raised.
     pub fn expire(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was ended: by its owner, or since a thread saw that a hard limit was reached.
+    /// Whether the SA was ended: by its owner, or by a thread that saw a hard limit reached.
     #[inline]
     pub(crate) fn is_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// When a limit by time is reached that was not told, for the caller's timer.
+    /// The next time at which a limit by time is reached that was not reported, for the caller's timer.
     pub fn next_due(&self) -> Option<Time> {
         self.usage.next_due(&self.limits.get())
     }
 
-    /// What it has done.
+    /// Counts and times of its use so far.
     pub fn figures(&self) -> SaFigures {
         let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
         SaFigures {
@@ -404,8 +404,9 @@ impl Sa {
         }
     }
 
-    /// Bytes that sealing a packet of IP of so many bytes adds before and behind it, headers outside ESP not among
-    /// them. In transport mode, where the header of IP goes unless it has options or extensions, they are upper bounds.
+    /// Bytes that sealing a packet of IP of `packet_bytes` bytes adds before and behind it, without the headers outside
+    /// ESP. In transport mode they are upper bounds: the header of IP is taken away, unless it has options or
+    /// extensions.
     pub fn room(&self, packet_bytes: usize) -> (usize, usize) {
         // A header of UDP stands between a packet's own headers and ESP.
         let is_whole = self.mode == Mode::Transport && self.in_udp;
@@ -423,7 +424,7 @@ impl Sa {
         (before, behind)
     }
 
-    /// The family outside.
+    /// Family of the headers outside.
     pub fn family(&self) -> Family {
         self.family
     }

@@ -1,7 +1,7 @@
-//! The SAs of one machine (RFC 4301, 4.4.2): by SPI for what arrives, by what a policy asks for otherwise.
+//! The SAs of one machine (RFC 4301, 4.4.2): found by SPI for packets that arrive, by a policy's template otherwise.
 //!
-//! Threads that seal and open read one snapshot; whoever changes it clones it (SAs themselves are shared), changes the
-//! clone and hands it to them. A peer's packet is looked up and nothing more: it makes no entry and no allocation.
+//! Threads that seal and open read one snapshot. The owner changes a clone (SAs themselves are shared) and hands that
+//! to them. A peer's packet is looked up and nothing more: it makes no entry and no allocation.
 
 use crate::address::{self, Family};
 use crate::hash::Mix;
@@ -18,10 +18,10 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Most SAs of both directions, those whose SPI is only reserved among them.
+/// Upper bound of the SAs of both directions, reserved SPIs included.
 pub const SAS_MAX: usize = 16_384;
 
-/// How often an SPI is drawn before a range counts as full.
+/// Number of SPIs that are drawn before a range counts as full.
 const DRAWS_MAX: usize = 64;
 
 /// The SAs of one machine.
@@ -42,13 +42,14 @@ fn end(address: IpAddr) -> End {
     (Family::of(address), address::number(address))
 }
 
-/// Outbound SAs of one bond, in one cache line with it. That which is nearly always meant stands in the table itself.
+/// Outbound SAs of one bond, in one cache line with it. The newest, which is nearly always wanted, stands in the table
+/// itself.
 #[derive(Clone)]
 #[repr(align(64))]
 struct Bonded {
     bond: Bond,
     newest: Arc<Sa>,
-    /// The newest of these last.
+    /// The older SAs, the newest of these last.
     older: Box<[Arc<Sa>]>,
 }
 
@@ -63,7 +64,7 @@ impl Bonded {
         Bonded { newest: Arc::clone(sa), older: older.into(), ..self }
     }
 
-    /// None where there is no other.
+    /// This bond without `sa`; `None` if it has no other SA.
     fn without(self, sa: &Arc<Sa>) -> Option<Bonded> {
         let mut rest = self.older.into_vec();
         rest.push(self.newest);
@@ -96,45 +97,45 @@ impl Borrow<Bond> for Bonded {
     }
 }
 
-/// What an inbound SPI stands for.
+/// The use of an inbound SPI.
 #[derive(Clone)]
 enum Slot {
-    /// It was allocated for a negotiation that has not ended.
+    /// The SPI was allocated for a negotiation that has not ended.
     Reserved,
     Sa(Arc<Sa>),
 }
 
-/// Why the SAs stay as they are.
+/// Why SAs were not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SadError {
-    /// An SA of this direction and SPI, and outbound of this destination, is there.
+    /// There is an SA of this direction and SPI, and of this destination if it is outbound.
     Exists,
-    /// There are [`SAS_MAX`].
+    /// There are [`SAS_MAX`] SAs and reserved SPIs.
     Full,
-    /// No SPI of the range is free, as far as was tried.
+    /// None of the SPIs that were drawn from the range is free.
     NoSpi,
-    /// The range has reserved SPIs, or none.
+    /// The range is empty, or begins below 256.
     Range,
 }
 
 impl Sad {
-    /// None yet.
+    /// A database without SAs.
     pub fn new() -> Sad {
         Sad::default()
     }
 
-    /// How many there are, with reserved SPIs.
+    /// Number of SAs, reserved SPIs included.
     pub fn len(&self) -> usize {
         self.inbound.len() + self.outbound.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no SAs and no reserved SPIs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of them, in no order.
+    /// All SAs, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Sa>> {
         let inbound = self.inbound.values().filter_map(|slot| match slot {
             Slot::Sa(sa) => Some(sa),
@@ -146,7 +147,7 @@ impl Sad {
     /// Adds an SA; an inbound one may take the place of its reservation.
     ///
     /// # Errors
-    /// [`SadError`]; nothing is changed.
+    /// [`SadError`] says why; nothing is changed then.
     pub fn add(&mut self, sa: Arc<Sa>) -> Result<(), SadError> {
         let is_reserved = matches!(self.inbound.get(&sa.spi), Some(Slot::Reserved));
         match sa.direction {
@@ -174,8 +175,8 @@ impl Sad {
         Ok(())
     }
 
-    /// Reserves an inbound SPI of the range: the first of those that `draw` gives that is free. Numbers that `draw`
-    /// gives may be any.
+    /// Reserves an inbound SPI of the range: the first free one of those that `draw` gives. `draw` may give any
+    /// numbers: they are brought into the range.
     ///
     /// # Errors
     /// [`SadError::Range`], [`SadError::Full`], [`SadError::NoSpi`].
@@ -202,7 +203,8 @@ impl Sad {
         Err(SadError::NoSpi)
     }
 
-    /// Removes an inbound SA, or the reservation of its SPI; whether either was there.
+    /// Removes an inbound SA, or the reservation of its SPI. The outer `None` says that there was neither, the inner
+    /// that there was a reservation.
     pub fn remove_inbound(&mut self, spi: u32) -> Option<Option<Arc<Sa>>> {
         self.inbound.remove(&spi).map(|slot| match slot {
             Slot::Reserved => None,
@@ -210,7 +212,7 @@ impl Sad {
         })
     }
 
-    /// Removes an outbound SA. `destination` is the one that it was added with.
+    /// Removes an outbound SA, if there is one. `destination` is the one that it was added with.
     pub fn remove_outbound(&mut self, spi: u32, destination: IpAddr) -> Option<Arc<Sa>> {
         let sa = self.outbound.remove(&(spi, end(destination)))?;
         let rest = self.by_bond.take(&Bond::of(&sa)).and_then(|bonded| bonded.without(&sa));
@@ -227,13 +229,13 @@ impl Sad {
         }
     }
 
-    /// The SA that seals packets with this SPI to there.
+    /// The SA that seals packets with this SPI to this destination.
     pub fn outbound(&self, spi: u32, destination: IpAddr) -> Option<&Arc<Sa>> {
         self.outbound.get(&(spi, end(destination)))
     }
 
-    /// The SA that seals what a policy protects: the newest that it asks for and that was not ended, by its owner or by
-    /// whoever saw it reach a hard limit.
+    /// The SA that seals packets for a policy: the newest that fits its template and was not ended, by its owner or by
+    /// a thread that saw it reach a hard limit.
     #[inline]
     pub(crate) fn wanted(&self, wanted: &Wanted, flow: &Flow) -> Option<&Arc<Sa>> {
         let Bonded { newest, older, .. } = self.by_bond.get(&wanted.bond(flow))?;

@@ -1,4 +1,4 @@
-//! What traffic a policy or an SA is for (RFC 4301, 4.4.1.1), in the form in which the kernel's interface says it.
+//! The traffic that a policy or an SA is for (RFC 4301, 4.4.1.1), in the form of the kernel's interface.
 
 use crate::address::{self, Family};
 use crate::hash::mixed;
@@ -10,9 +10,9 @@ use std::net::IpAddr;
 /// Addresses that begin with the same bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Prefix {
-    /// Any of them.
+    /// An address that begins with these bits; its other bits do not count.
     pub address: IpAddr,
-    /// How many bits count: 0 for all addresses, 32 or 128 for one.
+    /// Number of bits that count: 0 for all addresses, 32 or 128 for one.
     pub bits: u8,
 }
 
@@ -22,7 +22,7 @@ impl Prefix {
         Prefix { address, bits }
     }
 
-    /// One address.
+    /// The prefix of exactly one address.
     pub const fn one(address: IpAddr) -> Prefix {
         Prefix { address, bits: Family::of(address).address_bits() }
     }
@@ -31,9 +31,9 @@ impl Prefix {
 /// Ports whose bits under the mask are the same: 0 with mask 0 for all, a port with mask 0xffff for one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Ports {
-    /// Any of them.
+    /// A port whose bits under the mask are these; its other bits do not count.
     pub port: u16,
-    /// Bits that count.
+    /// Mask of the bits that count.
     pub mask: u16,
 }
 
@@ -41,20 +41,20 @@ impl Ports {
     /// All ports.
     pub const ALL: Ports = Ports { port: 0, mask: 0 };
 
-    /// One port.
+    /// Exactly one port.
     pub const fn one(port: u16) -> Ports {
         Ports { port, mask: u16::MAX }
     }
 }
 
-/// What is typed or received: not yet known to make sense.
+/// The fields of a selector as typed or received, not checked yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SelectorFields {
-    /// Where packets come from.
+    /// Addresses that packets come from.
     pub source: Prefix,
-    /// Where they go.
+    /// Addresses that packets go to.
     pub destination: Prefix,
-    /// The protocol above IP; None for all.
+    /// The protocol above IP; `None` for all.
     pub protocol: Option<u8>,
     /// Ports of the source; types of ICMP.
     pub source_ports: Ports,
@@ -62,34 +62,35 @@ pub struct SelectorFields {
     pub destination_ports: Ports,
 }
 
-/// Which selectors make no sense.
+/// Why fields make no selector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SelectorError {
     /// The prefix has more bits than an address of its family.
     PrefixBits {
-        /// As given.
+        /// Number of bits that was given.
         bits: u8,
-        /// Of which family.
+        /// Family of the prefix.
         family: Family,
     },
     /// Source and destination are of two families.
     Families,
-    /// Ports are asked for, and the protocol is none that has them.
+    /// Ports are given, and the protocol has none.
     PortsWithoutProtocol {
-        /// The protocol; None for all.
+        /// The protocol; `None` for all.
         protocol: Option<u8>,
     },
 }
 
-/// Traffic of one family. Equal where it matches the same packets in the same words: bits that do not count are zero.
+/// Traffic of one family. Selectors are equal if they match the same packets by the same bits: bits that do not count
+/// are zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Selector {
     pub(crate) shape: Shape,
     pub(crate) value: Masked,
 }
 
-/// Which bits of a flow count.
+/// The bits of a flow that count for a selector.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Shape {
     pub(crate) family: Family,
@@ -100,7 +101,7 @@ pub(crate) struct Shape {
     destination_mask: u16,
 }
 
-/// A flow of which only some bits are left.
+/// A flow of which only the bits that count are left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Masked {
     source: u128,
@@ -111,7 +112,7 @@ pub(crate) struct Masked {
 }
 
 impl Masked {
-    /// What is left of it under a shape that has no bits that its own lacks.
+    /// The bits of these fields that count for another shape, all of whose bits their own shape has.
     pub(crate) fn under(&self, shape: &Shape) -> Masked {
         shape.of(&Flow {
             family: shape.family,
@@ -135,19 +136,19 @@ impl Hash for Masked {
 }
 
 impl Shape {
-    /// Whether pieces of one packet can be told apart by it: by ports, which the first piece alone has, and with IPv6
-    /// by the protocol, which each piece states for itself (RFC 8200, 4.5).
+    /// Whether this shape tells pieces of one packet apart: by ports, which only the first piece has, and with IPv6 by
+    /// the protocol, which each piece states for itself (RFC 8200, 4.5).
     pub(crate) fn is_of_whole_packets(&self) -> bool {
         self.source_mask | self.destination_mask != 0 || self.family == Family::V6 && self.has_protocol
     }
 
-    /// The same shape as far as every piece of a packet shows it.
+    /// The part of the shape that every piece of a packet shows.
     pub(crate) fn of_pieces(self) -> Shape {
         let has_protocol = self.has_protocol && self.family == Family::V4;
         Shape { has_protocol, source_mask: 0, destination_mask: 0, ..self }
     }
 
-    /// What counts of a flow.
+    /// The bits of a flow that count.
     #[inline]
     pub(crate) fn of(&self, flow: &Flow) -> Masked {
         Masked {
@@ -174,10 +175,10 @@ impl Selector {
         Selector::new(&fields).expect("no bits are within every address")
     }
 
-    /// Checks what was given.
+    /// Checks fields, and makes a selector of them.
     ///
     /// # Errors
-    /// [`SelectorError`].
+    /// [`SelectorError`] says what makes no sense.
     pub fn new(fields: &SelectorFields) -> Result<Selector, SelectorError> {
         let SelectorFields { source, destination, protocol, source_ports, destination_ports } = *fields;
         let family = Family::of(source.address);
@@ -212,7 +213,7 @@ impl Selector {
         Ok(Selector { shape, value })
     }
 
-    /// What it was made of, with the bits that do not count as zeros.
+    /// The fields that it was made of, with zeros for bits that do not count.
     pub fn fields(&self) -> SelectorFields {
         let Selector { shape, value } = self;
         let prefix = |number, bits| Prefix::new(address::address(shape.family, number), bits);
@@ -230,7 +231,7 @@ impl Selector {
         self.shape.family
     }
 
-    /// Whether it is for such packets.
+    /// Whether the selector selects a packet of this flow.
     #[inline]
     pub fn matches(&self, flow: &Flow) -> bool {
         self.shape.family == flow.family && self.shape.of(flow) == self.value

@@ -1,5 +1,5 @@
-//! What protects the packets of an SA: an algorithm that enciphers and authenticates, or a cipher and a MAC; the
-//! lengths that follow.
+//! The algorithms that protect the packets of an SA: one that enciphers and authenticates, or a cipher and a MAC; and
+//! the lengths that follow.
 
 use engine::{CipherAlgorithm, HashAlgorithm};
 use std::fmt;
@@ -16,10 +16,10 @@ pub enum AesKey {
 }
 
 impl AesKey {
-    /// All of them.
+    /// All lengths.
     pub const ALL: [AesKey; 3] = [AesKey::Bits128, AesKey::Bits192, AesKey::Bits256];
 
-    /// The one of so many bytes.
+    /// The key of this many bytes; `None` if AES has no such length.
     pub const fn of_bytes(bytes: usize) -> Option<AesKey> {
         match bytes {
             16 => Some(AesKey::Bits128),
@@ -39,7 +39,7 @@ impl AesKey {
     }
 }
 
-/// A MAC beside a cipher.
+/// A MAC that stands beside a cipher.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Integrity {
     /// HMAC-SHA-1-96 (RFC 2404).
@@ -51,10 +51,10 @@ pub enum Integrity {
 }
 
 impl Integrity {
-    /// All of them.
+    /// All MACs.
     pub const ALL: [Integrity; 3] = [Integrity::Sha1, Integrity::Sha256, Integrity::Sha512];
 
-    /// The hash.
+    /// The hash of the HMAC.
     pub const fn hash(self) -> HashAlgorithm {
         match self {
             Integrity::Sha1 => HashAlgorithm::Sha1,
@@ -78,10 +78,10 @@ impl Integrity {
     }
 }
 
-/// A cipher that a MAC stands beside.
+/// A cipher that stands beside a MAC.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Encryption {
-    /// None (RFC 2410): packets are authenticated and can be read by anyone.
+    /// No encryption (RFC 2410): packets are authenticated and can be read by anyone.
     Null,
     /// AES-CBC (RFC 3602).
     AesCbc(AesKey),
@@ -90,7 +90,7 @@ pub enum Encryption {
 }
 
 impl Encryption {
-    /// All of them.
+    /// All ciphers.
     pub const ALL: [Encryption; 5] = [
         Encryption::Null,
         Encryption::AesCbc(AesKey::Bits128),
@@ -99,7 +99,7 @@ impl Encryption {
         Encryption::TdesCbc,
     ];
 
-    /// The engine's name; None for no encryption.
+    /// The engine's algorithm; `None` for no encryption.
     pub const fn cipher(self) -> Option<CipherAlgorithm> {
         match self {
             Encryption::Null => None,
@@ -118,7 +118,7 @@ impl Encryption {
     }
 }
 
-/// What protects the packets of an SA.
+/// The algorithms that protect the packets of an SA.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Suite {
     /// AES-GCM with an ICV of 16 bytes (RFC 4106).
@@ -134,7 +134,7 @@ pub enum Suite {
 pub enum Weakness {
     /// Blocks of 64 bits, which repeat after some GiB under one key.
     ShortBlocks,
-    /// Nothing is enciphered.
+    /// The payload is not enciphered.
     NoEncryption,
 }
 
@@ -144,12 +144,12 @@ pub const SALT_BYTES: usize = 4;
 pub const IV_BYTES_MAX: usize = 16;
 /// Longest ICV of a suite, in bytes.
 pub const ICV_BYTES_MAX: usize = 32;
-/// Most packets under one key of a cipher with 64-bit blocks: 2^20 of 1,500 bytes are 2^27.5 blocks, so that the chance
-/// that any two are equal stays below one in a hundred and fifty.
+/// Upper bound of the packets under one key of a cipher with 64-bit blocks: 2^20 of 1,500 bytes are 2^27.5 blocks, so
+/// that the chance that any two are equal stays below one in a hundred and fifty.
 pub const SHORT_BLOCK_PACKETS_MAX: u64 = 1 << 20;
 
 impl Suite {
-    /// All of them.
+    /// All suites.
     pub const ALL: [Suite; 19] = {
         let mut all = [Suite::ChaCha20Poly1305; 19];
         let mut at = 1;
@@ -208,7 +208,7 @@ impl Suite {
         }
     }
 
-    /// What payload, padding and trailer together are a multiple of, in bytes (RFC 4303, 2.4): a power of two.
+    /// Length, in bytes, of which payload, padding and trailer together are a multiple (RFC 4303, 2.4): a power of two.
     pub const fn pad_to(self) -> usize {
         match self {
             Suite::Separate(cipher, _) if cipher.block_bytes() > 4 => cipher.block_bytes(),
@@ -221,7 +221,7 @@ impl Suite {
         !matches!(self, Suite::Separate(..))
     }
 
-    /// Why the setting for weak suites must enable it; None where it need not.
+    /// Why the setting for weak suites must enable it; `None` if it is not weak.
     pub const fn weakness(self) -> Option<Weakness> {
         match self {
             Suite::Separate(Encryption::TdesCbc, _) => Some(Weakness::ShortBlocks),
@@ -230,7 +230,7 @@ impl Suite {
         }
     }
 
-    /// Most packets under one key, whatever the sequence numbers allow.
+    /// Upper bound of the packets under one key, besides that of the sequence numbers; `None` if there is none.
     pub const fn packets_max(self) -> Option<u64> {
         match self.weakness() {
             Some(Weakness::ShortBlocks) => Some(SHORT_BLOCK_PACKETS_MAX),
@@ -261,7 +261,7 @@ impl fmt::Display for Suite {
 }
 
 impl Weakness {
-    /// In words, for messages.
+    /// The weakness in words, for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Weakness::ShortBlocks => "its blocks have 64 bits",

@@ -1,4 +1,4 @@
-//! Which SA a policy asks for: as its owner says it, and as tables compare it.
+//! The SA that a policy asks for: as its owner states it, and as tables compare it.
 
 use crate::address::{self, Family};
 use crate::hash::mixed;
@@ -8,33 +8,33 @@ use crate::sa::Sa;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
-/// Which SA a policy asks for.
+/// The SA that a policy asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Template {
-    /// By which its SAs are known.
+    /// The request number by which its SAs are known.
     pub request: u32,
-    /// What is inside.
+    /// The part of a packet that the SA protects.
     pub mode: Mode,
-    /// Both ends, from source to destination; None for any, as in transport mode, where packets say them.
+    /// Both ends, from source to destination; `None` for any, as in transport mode, where they are the packet's own.
     pub ends: Option<(IpAddr, IpAddr)>,
-    /// Its SPI, where only one will do.
+    /// The SA's SPI, if only one SA will do.
     pub spi: Option<u32>,
 }
 
 /// A template in words that are quickly compared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
-    /// Of no meaning without a family.
+    /// The ends as numbers; without a family they have no meaning.
     ends: (u128, u128),
     request: u32,
     pub(crate) spi: Option<u32>,
     mode: Mode,
-    /// That of the ends; None for any.
+    /// Family of the ends; `None` for any.
     family: Option<Family>,
 }
 
-/// By what outbound SAs are found: those of one bond differ in SPI and age alone. Packed, so that it shares a cache
-/// line with them.
+/// The key by which outbound SAs are found: SAs of one bond differ in SPI and age alone. It is packed, so that it
+/// shares a cache line with them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C, packed(8))]
 pub(crate) struct Bond {
@@ -73,12 +73,12 @@ impl Wanted {
         }
     }
 
-    /// Whether packets stand beside their own headers of IP.
+    /// Whether the SA is in transport mode, so that packets keep their own headers of IP.
     pub(crate) fn is_transport(&self) -> bool {
         self.mode == Mode::Transport
     }
 
-    /// Of which bond the SAs are that it asks for: where it names no ends, those of the packet are meant.
+    /// The bond of the SAs that it asks for; if it names no ends, they are those of the packet.
     #[inline]
     pub(crate) fn bond(&self, flow: &Flow) -> Bond {
         let (ends, family) = match self.family {
@@ -88,11 +88,11 @@ impl Wanted {
         Bond { ends, request: self.request, mode: self.mode, family }
     }
 
-    /// Whether an SA is what is asked for. Ends are those of the SA as it was added: a peer behind NAT that moved is
-    /// still the one that was meant.
+    /// Whether an SA is what the template asks for. The SA's ends count as they were added: a peer behind NAT that
+    /// moved is still the one that was meant.
     #[inline]
     pub(crate) fn fits(&self, sa: &Sa) -> bool {
-        // A packet that arrived may have come by any SA where a policy names no request.
+        // A packet that arrived may have come by any SA if a policy names no request.
         let is_any = self.request == 0 && sa.direction == Direction::In;
         (is_any || self.request == sa.request)
             && self.mode == sa.mode

@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-/// A time: since whatever instant the caller chose, never going back. Nothing here reads a clock.
+/// A time since an instant that the caller chose, never going back. Nothing here reads a clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Time(pub Duration);
 
 impl Time {
-    /// So many seconds after the caller's instant.
+    /// `seconds` seconds after the caller's instant.
     pub const fn seconds(seconds: u64) -> Time {
         Time(Duration::from_secs(seconds))
     }
 
-    /// The time since another; zero where that is later.
+    /// The time since an earlier one; zero if that one is later.
     pub fn since(self, earlier: Time) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// This time, so many seconds later.
+    /// This time, `seconds` seconds later.
     pub fn after_seconds(self, seconds: u64) -> Time {
         Time(self.0.saturating_add(Duration::from_secs(seconds)))
     }

@@ -1,5 +1,5 @@
-//! What one thread has for itself: the engine, random bytes for IVs, counters, events, and what it remembers of
-//! policies.
+//! The state that one thread has for itself: the engine, random bytes for IVs, counters, events, and policies that it
+//! remembers.
 
 use crate::event::{EVENTS_MAX, Event};
 use crate::gathering::{Gathered, Gathering};
@@ -15,7 +15,7 @@ use crate::time::Time;
 use engine::{Engine, RandomBlock};
 use std::sync::Arc;
 
-/// What one thread seals and opens with. Any number of them share SAs and policies.
+/// The state with which one thread seals and opens packets. Any number of workers share SAs and policies.
 pub struct Worker {
     pub(crate) engine: Engine,
     pub(crate) random: RandomBlock,
@@ -29,7 +29,7 @@ pub struct Worker {
 pub(crate) struct Events(Vec<Event>);
 
 impl Events {
-    /// False where there is no room.
+    /// Adds an event; false if there is no room.
     fn push(&mut self, counters: &mut Counters, event: Event) -> bool {
         let fits = self.0.len() < EVENTS_MAX;
         if fits {
@@ -41,19 +41,19 @@ impl Events {
     }
 }
 
-/// What becomes of a packet that this machine sends.
+/// Where a packet that this machine sends goes.
 #[derive(Debug)]
 pub enum Route<'t> {
-    /// It goes in clear.
+    /// The packet goes in clear.
     Bypass,
-    /// It is sealed by this SA.
+    /// The packet is sealed by this SA.
     Seal(&'t Arc<Sa>),
-    /// It is a piece of a packet, and the whole decides: [`Worker::gather`].
+    /// The packet is a piece of another, and the whole packet decides: [`Worker::gather`].
     Gather,
 }
 
 impl Worker {
-    /// For one thread.
+    /// A worker for one thread.
     pub fn new(engine: Engine) -> Worker {
         Worker {
             engine,
@@ -64,7 +64,7 @@ impl Worker {
         }
     }
 
-    /// What it counted so far.
+    /// The counters of this worker so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -74,14 +74,14 @@ impl Worker {
         std::mem::take(&mut self.events.0)
     }
 
-    /// What becomes of a packet from this machine or through it, by the policies of [`PolicyDirection::Out`]. Without
-    /// one it goes in clear. Where its SA is missing, [`Event::Acquire`] asks for it, at most once in
-    /// [`crate::ACQUIRE_INTERVAL`] for each policy, and the packet is dropped. `amount` is what is decided about and
-    /// counted: the packet, or all of its flow that came with it.
+    /// Decides what to do with a packet from this machine or through it, by the policies of [`PolicyDirection::Out`];
+    /// without a policy it goes in clear. If its SA is missing, [`Event::Acquire`] asks for the SA, at most once in
+    /// [`crate::ACQUIRE_INTERVAL`] for each policy, and the packet is dropped. `amount` is decided about and counted:
+    /// it is the packet, or all packets of its flow that came with it.
     ///
-    /// A piece of a packet goes by itself where every piece would go the same way. Where some policy that may be for it
-    /// looks at ports, or with IPv6 at the protocol, and where its SA is of transport mode, it is for
-    /// [`Worker::gather`], and not counted here.
+    /// A piece of a packet goes by itself if every piece would go the same way. A piece is for [`Worker::gather`], and
+    /// not counted here, if a policy that may be for it looks at ports, or with IPv6 at the protocol, or if its SA is
+    /// of transport mode.
     ///
     /// # Errors
     /// [`Reason::Inner`], [`Reason::Blocked`], [`Reason::NoSa`]: the packet is dropped, and counted.
@@ -128,9 +128,10 @@ impl Worker {
         }
     }
 
-    /// Keeps a piece of a packet for which [`Worker::route`] said so; the packet, if this was the last piece to come.
-    /// What is dropped is counted: pieces that contradict each other, those whose others do not come in
-    /// [`crate::GATHERING_TIME`], and those that find no place. What comes out is no piece, and is routed anew.
+    /// Keeps a piece of a packet for which [`Worker::route`] gave [`Route::Gather`]; returns the packet if this was its
+    /// last piece to come. Dropped pieces are counted: pieces that contradict each other, pieces whose others do not
+    /// come in [`crate::GATHERING_TIME`], and pieces that find no place. The packet that comes out is no piece, and is
+    /// routed anew.
     pub fn gather(&mut self, gathering: &mut Gathering, now: Time, packet: &[u8]) -> Option<Gathered> {
         let inner = match Inner::read(packet) {
             Ok(inner) if inner.is_fragment => inner,
@@ -145,8 +146,8 @@ impl Worker {
         added.whole
     }
 
-    /// As [`Worker::admit`], for a piece of a packet. One whose packet some policy may judge by what this piece does
-    /// not show is dropped.
+    /// As [`Worker::admit`], for a piece of a packet. The piece is dropped if some policy may judge its packet by
+    /// fields that the piece does not show.
     ///
     /// # Errors
     /// Those of [`Worker::admit`], and [`Reason::PortsUnknown`].
@@ -167,10 +168,10 @@ impl Worker {
         }
     }
 
-    /// Whether a packet may come in: one that `sa` opened, or in clear where that is None. `direction` says whether it
-    /// is for this machine or goes through it. A packet that was opened needs a policy that asks for such an SA (RFC
-    /// 4301, 5.2); one in clear passes where no policy is against it. `amount` is what is decided about and counted:
-    /// one packet, or all of its flow that came by its SA together.
+    /// Decides whether a packet may come in that `sa` opened, or that came in clear if `sa` is `None`. `direction` says
+    /// whether it is for this machine or goes through it. A packet that was opened needs a policy that asks for such an
+    /// SA (RFC 4301, 5.2); a packet in clear passes unless a policy is against it. `amount` is decided about and
+    /// counted: one packet, or all packets of its flow that came by its SA together.
     ///
     /// # Errors
     /// [`Reason::Blocked`], [`Reason::NoPolicy`], [`Reason::Template`], [`Reason::Clear`]: the packet is dropped, and
@@ -187,16 +188,16 @@ impl Worker {
         admit_by(&mut self.counters, (spd, direction), entry, sa, amount)
     }
 
-    /// Raises what a timer brings for an SA. [`Sa::next_due`] says when.
+    /// Raises the events of limits by time that an SA has reached. [`Sa::next_due`] says when to call it.
     pub fn tick(&mut self, sa: &Sa, now: Time) {
         self.tell_standing(sa, now);
     }
 
-    /// Raises the events of limits that an SA has reached and that were not told; how far it has come.
+    /// Raises the events of limits that an SA has reached and that were not reported; returns where it stands.
     pub(crate) fn tell_standing(&mut self, sa: &Sa, now: Time) -> Standing {
         let standing = sa.standing(now);
         if standing == Standing::Hard {
-            // So that policies take another at once.
+            // So that policies take another SA at once.
             sa.expire();
         }
         // A hard limit takes a soft one's event with it: rekeying is too late.
@@ -209,7 +210,7 @@ impl Worker {
         standing
     }
 
-    /// Raises the event that a peer is elsewhere.
+    /// Raises the event that a peer has moved, unless another thread did.
     pub(crate) fn tell_mapping(&mut self, sa: &Sa, to: crate::Endpoint) {
         let from = sa.peer();
         if sa.is_news(to) && !self.events.push(&mut self.counters, Event::Mapping { sa: sa.name(), from, to })
@@ -219,7 +220,7 @@ impl Worker {
     }
 }
 
-/// What becomes of a packet that this policy is for.
+/// Decides what to do with a packet that this policy is for.
 #[inline]
 fn route_by<'t>(
     events: &mut Events,
@@ -234,7 +235,7 @@ fn route_by<'t>(
         Act::Discard => Err(Reason::Blocked),
         Act::Protect(wanted) => match sad.wanted(wanted, flow) {
             Some(sa) => {
-                // The batch that it is placed in reads all of it.
+                // The batch that the packet is placed in reads all of the SA.
                 engine::prefetch(&**sa);
                 Ok(Route::Seal(sa))
             }
@@ -254,7 +255,7 @@ fn route_by<'t>(
     routed
 }
 
-/// Whether a packet may come in that this policy, or none, is for.
+/// Decides whether a packet may come in, by the policy that is for it, or without one.
 #[inline]
 fn admit_by(
     counters: &mut Counters,

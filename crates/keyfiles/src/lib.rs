@@ -5,7 +5,7 @@
 //! | public keys: tokens, PEM, SubjectPublicKeyInfo | [`PublicKey`] |
 //! | private keys of PEM files, as external tokens that a card imports | [`PrivateKey`], [`PrivateUse`] |
 //! | private keys of PEM files that sign in this process | [`SigningKey`] |
-//! | signatures as others read them | [`ecdsa_sig_value`] |
+//! | signatures as certificates and TLS encode them | [`ecdsa_sig_value`] |
 #![forbid(unsafe_code)]
 
 mod private;

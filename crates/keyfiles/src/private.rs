@@ -1,5 +1,5 @@
-//! Private keys of RSA and of elliptic curves out of PEM files (RFC 5958, RFC 8017, RFC 5915, RFC 8410), as external
-//! tokens of clear keys.
+//! RSA and elliptic-curve private keys read from PEM files (RFC 5958, RFC 8017, RFC 5915, RFC 8410), as external tokens
+//! of clear keys.
 
 use crate::public;
 use engine::{EcPrivateKey, Ed25519Key};
@@ -11,13 +11,13 @@ use token::pka::ecc::{self, EccAttributes, EccCurve};
 use token::pka::{Attributes, ClearKey, CrtComponents, Form, Usage, clear_token};
 use zeroize::Zeroizing;
 
-/// What says that a block of a PEM file is a private key.
+/// The end of a PEM block's name that marks the block as a private key.
 pub(crate) const PRIVATE: &str = "PRIVATE KEY";
 
-/// What a private key is for.
+/// What a private key may be used for: decides the usage flags of its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrivateUse {
-    /// Signing.
+    /// RSA and curves: signing.
     Sign,
     /// TLS: signing and, with RSA, opening premaster secrets.
     Tls,
@@ -25,32 +25,32 @@ pub enum PrivateUse {
     KeyManagement,
     /// RSA: importing keys.
     Transport,
-    /// Curves: agreeing on keys.
+    /// Curves except Ed25519: agreeing on keys.
     Agree,
 }
 
-/// A clear private key.
+/// A clear private key, read from a PEM file.
 pub struct PrivateKey {
     /// The external token; wiped when dropped.
     pub token: Zeroizing<Vec<u8>>,
-    /// Whether it is of a curve.
+    /// Whether the key is of an elliptic curve, not RSA.
     pub is_curve: bool,
-    /// What it is, for people.
+    /// Kind and size of the key, for people.
     pub named: String,
 }
 
 impl PrivateKey {
-    /// The first private key of a PEM file, beside which certificates and parameters of a curve may stand.
+    /// The first private key of a PEM file. Other blocks, such as certificates and curve parameters, are skipped.
     ///
     /// # Errors
-    /// What is wrong, for people, and for an encrypted key what to do.
+    /// A text for people: what is wrong, and for an encrypted key how to decrypt it.
     pub fn from_pem(text: &str, use_of: PrivateUse) -> Result<Self, String> {
         let (name, document) = document(text)?;
         token_of(&name, &document, use_of)
     }
 }
 
-/// The first block of a private key.
+/// Name and DER content of the first PEM block that holds a private key; blocks before it are skipped.
 pub(crate) fn document(text: &str) -> Result<(String, SecretDocument), String> {
     const BEGIN: &str = "-----BEGIN ";
     let mut rest = text;
@@ -106,7 +106,7 @@ fn token_of(name: &str, document: &SecretDocument, use_of: PrivateUse) -> Result
 
 pub(crate) const BY_NUMBERS: &str = "a curve that is given by its numbers, and not by name";
 
-/// RSAPrivateKey (RFC 8017, A.1.2) of two primes.
+/// Reads an RSAPrivateKey (RFC 8017, A.1.2); a key of more than two primes is an error.
 pub(crate) fn rsa(der: &[u8]) -> Result<RsaPrivateKey<'_>, String> {
     let key = RsaPrivateKey::from_der(der).map_err(|error| format!("not an RSA private key: {error}"))?;
     if key.other_prime_infos.is_some() {
@@ -138,7 +138,8 @@ fn of_rsa(der: &[u8], use_of: PrivateUse) -> Result<PrivateKey, String> {
     Ok(PrivateKey { token, is_curve: false, named: format!("RSA of {bits} bits") })
 }
 
-/// ECPrivateKey (RFC 5915): its curve, and the key; `oid` is the curve where it stands outside.
+/// Reads an ECPrivateKey (RFC 5915): its curve, and the key. `oid` is the curve that the surrounding PrivateKeyInfo
+/// names, if any.
 pub(crate) fn curve(oid: Option<ObjectIdentifier>, der: &[u8]) -> Result<(EccCurve, EcPrivateKey), String> {
     let key = sec1::EcPrivateKey::from_der(der)
         .map_err(|error| format!("not an elliptic-curve private key: {error}"))?;
@@ -167,7 +168,7 @@ fn of_curve(oid: Option<ObjectIdentifier>, der: &[u8], use_of: PrivateUse) -> Re
     clear_curve(curve, &private.to_bytes(), &private.public_bytes(), use_of)
 }
 
-/// CurvePrivateKey (RFC 8410, section 7): an octet string.
+/// Reads a CurvePrivateKey (RFC 8410, section 7), an octet string of 32 bytes.
 fn of_ed25519(der: &[u8], use_of: PrivateUse) -> Result<PrivateKey, String> {
     let seed = OctetStringRef::from_der(der).map_err(|error| format!("not a CurvePrivateKey: {error}"))?;
     let seed: &[u8; 32] =
@@ -183,7 +184,7 @@ fn clear_curve(
     use_of: PrivateUse,
 ) -> Result<PrivateKey, String> {
     let usage = match use_of {
-        // In TLS a key of a curve signs, and nothing else.
+        // In TLS an elliptic-curve key only signs.
         PrivateUse::Sign | PrivateUse::Tls => Usage::SignatureOnly,
         PrivateUse::Agree if curve != EccCurve::Ed25519 => Usage::KeyManagementOnly,
         _ => return Err(format!("a key of {} signs, or agrees on keys but for Ed25519", curve.name())),

@@ -1,5 +1,5 @@
-//! Public keys of RSA and of elliptic curves as tokens, as PEM and as SubjectPublicKeyInfo (RFC 5280, RFC 5480, RFC
-//! 5639, RFC 8410).
+//! RSA and elliptic-curve public keys as tokens, as PEM and as SubjectPublicKeyInfo (RFC 5280, RFC 5480, RFC 5639, RFC
+//! 8410).
 
 use engine::{Curve, EcPublicKey};
 use pkcs1::RsaPublicKey;
@@ -10,25 +10,25 @@ use spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 use token::pka::ecc::{self, EccCurve, EccToken, is_ecc};
 use token::pka::{PkaToken, public_token};
 
-/// A public key, whoever holds the private one.
+/// A public key of RSA or of an elliptic curve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublicKey {
-    /// RSA.
+    /// An RSA key.
     Rsa {
         /// Modulus, big-endian.
         modulus: Vec<u8>,
         /// Public exponent, big-endian.
         exponent: Vec<u8>,
     },
-    /// Of a curve: its point, uncompressed (SEC 1, 2.3.3), of Ed25519 the 32 bytes of RFC 8032.
+    /// A key of an elliptic curve: its uncompressed point (SEC 1, 2.3.3), or the 32 bytes of RFC 8032 for Ed25519.
     Curve(EccCurve, Vec<u8>),
 }
 
 impl PublicKey {
-    /// The public key of a token: public, clear or internal.
+    /// The public key in a token, which may be public, clear or internal.
     ///
     /// # Errors
-    /// What is wrong with the token.
+    /// A text that says what is wrong with the token.
     pub fn of_token(token: &[u8]) -> Result<Self, String> {
         if is_ecc(token) {
             let read = EccToken::parse(token).map_err(|error| error.to_string())?;
@@ -39,10 +39,10 @@ impl PublicKey {
         Ok(Self::Rsa { modulus: read.modulus().to_vec(), exponent: read.exponent().to_vec() })
     }
 
-    /// The public key token.
+    /// The key as a public key token.
     ///
     /// # Errors
-    /// What of the key fits no token.
+    /// A text that says why the key fits no token.
     pub fn to_token(&self) -> Result<Vec<u8>, String> {
         let token = match self {
             Self::Rsa { modulus, exponent } => public_token(modulus, exponent),
@@ -51,7 +51,7 @@ impl PublicKey {
         token.map_err(|error| error.to_string())
     }
 
-    /// What it is, for people.
+    /// Kind and size of the key, for people: the bits of an RSA key, or the curve's name.
     pub fn named(&self) -> String {
         match self {
             Self::Rsa { modulus, .. } => format!("RSA of {} bits", 8 * modulus.len()),
@@ -59,10 +59,10 @@ impl PublicKey {
         }
     }
 
-    /// The key as PKCS #1 has it for RSA (RSAPublicKey, DER), or the point.
+    /// The content of the key's bit string: RSAPublicKey in DER (PKCS #1), or a curve's point.
     ///
     /// # Errors
-    /// A number that DER does not take.
+    /// DER refuses one of the RSA numbers.
     pub fn to_bits(&self) -> Result<Vec<u8>, pkcs1::der::Error> {
         match self {
             Self::Rsa { modulus, exponent } => {
@@ -73,10 +73,10 @@ impl PublicKey {
         }
     }
 
-    /// SubjectPublicKeyInfo in PEM, with the line `PUBLIC KEY`.
+    /// SubjectPublicKeyInfo in PEM, under the label `PUBLIC KEY`.
     ///
     /// # Errors
-    /// A number that DER does not take.
+    /// DER refuses one of the RSA numbers.
     pub fn to_pem(&self) -> Result<String, pkcs1::der::Error> {
         self.with_info(|info| info.to_pem(LineEnding::LF))
     }
@@ -84,7 +84,7 @@ impl PublicKey {
     /// SubjectPublicKeyInfo in DER, as certificates hold it.
     ///
     /// # Errors
-    /// A number that DER does not take.
+    /// DER refuses one of the RSA numbers.
     pub fn to_der(&self) -> Result<Vec<u8>, pkcs1::der::Error> {
         self.with_info(|info| info.to_der())
     }
@@ -108,10 +108,10 @@ impl PublicKey {
         write(&SubjectPublicKeyInfoRef { algorithm, subject_public_key: BitStringRef::from_bytes(&bits)? })
     }
 
-    /// The key of a PEM file with the line `PUBLIC KEY` or `RSA PUBLIC KEY`.
+    /// The key in a PEM file with the label `PUBLIC KEY` or `RSA PUBLIC KEY`.
     ///
     /// # Errors
-    /// What is wrong, and for a private key how to get the public one.
+    /// A text that says what is wrong, and for a private key how to get the public one.
     pub fn from_pem(text: &str) -> Result<Self, String> {
         let (name, document) = SecretDocument::from_pem(text).map_err(|error| format!("not PEM: {error}"))?;
         match name {
@@ -148,7 +148,8 @@ impl PublicKey {
         Ok(Self::Rsa { modulus, exponent })
     }
 
-    /// A point, which is checked: under one that is none of the curve nothing would ever verify.
+    /// A key from its point. Refuses a point that is not on the curve, since no signature would verify under it; and a
+    /// compressed one.
     fn of_curve(curve: EccCurve, point: &[u8]) -> Result<Self, String> {
         if matches!(point.first(), Some(0x02 | 0x03)) && curve != EccCurve::Ed25519 {
             return Err(
@@ -167,12 +168,12 @@ impl PublicKey {
     }
 }
 
-/// The algorithm of keys of elliptic curves (RFC 5480).
+/// The algorithm identifier of elliptic-curve keys (RFC 5480).
 pub(crate) const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
-/// The algorithm of Ed25519 keys (RFC 8410).
+/// The algorithm identifier of Ed25519 keys (RFC 8410).
 pub(crate) const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
-/// The name of a curve in public and private keys.
+/// The object identifier of a curve, as public and private keys name it.
 pub(crate) fn oid_of(curve: EccCurve) -> ObjectIdentifier {
     match curve {
         EccCurve::P224 => ObjectIdentifier::new_unwrap("1.3.132.0.33"),
@@ -186,7 +187,7 @@ pub(crate) fn oid_of(curve: EccCurve) -> ObjectIdentifier {
     }
 }
 
-/// The engine's word for a curve whose points it checks.
+/// The engine's value for a curve; `None` for a curve whose points are not checked through it.
 pub(crate) fn engine_curve(curve: EccCurve) -> Option<Curve> {
     Some(match curve {
         EccCurve::P224 => Curve::P224,

@@ -1,4 +1,4 @@
-//! Signatures, as others read them.
+//! Signatures in the encoding of certificates and TLS.
 
 use pkcs1::der::Encode;
 use pkcs1::der::asn1::{SequenceOf, UintRef};
@@ -6,9 +6,9 @@ use pkcs1::der::asn1::{SequenceOf, UintRef};
 /// Bytes of a number of the longest curve, P-521.
 const NUMBER_BYTES_MAX: usize = 66;
 
-/// An ECDSA signature as certificates and TLS have it, ECDSA-Sig-Value in DER (RFC 3279, 2.2.3), of the two numbers
-/// that a card gives: one after the other, big-endian, each of half the length. None where there are none, where their
-/// length is odd, or above that of P-521.
+/// An ECDSA signature as certificates and TLS encode it: ECDSA-Sig-Value in DER (RFC 3279, 2.2.3). `numbers` is what a
+/// card gives: two big-endian numbers of equal length, one after the other. `None` if it is empty, of odd length, or
+/// longer than two numbers of P-521.
 pub fn ecdsa_sig_value(numbers: &[u8]) -> Option<Vec<u8>> {
     if numbers.is_empty() || !numbers.len().is_multiple_of(2) || numbers.len() > 2 * NUMBER_BYTES_MAX {
         return None;

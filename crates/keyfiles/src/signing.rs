@@ -1,4 +1,4 @@
-//! Private keys that sign in this process.
+//! Private keys from PEM files that sign in this process.
 
 use crate::private::{BY_NUMBERS, PRIVATE, curve, document, rsa};
 use crate::public;
@@ -7,20 +7,20 @@ use pkcs1::der::Decode;
 use pkcs1::der::asn1::UintRef;
 use pkcs8::PrivateKeyInfo;
 
-/// A private key of the engine's.
+/// A private key that the engine computes with.
 #[derive(Debug)]
 pub enum SigningKey {
-    /// Of RSA.
+    /// An RSA key.
     Rsa(RsaPrivateKey),
-    /// Of an elliptic curve that ECDSA uses.
+    /// A key of an elliptic curve that ECDSA uses.
     Curve(EcPrivateKey),
 }
 
 impl SigningKey {
-    /// The first private key of a PEM file, beside which certificates and parameters of a curve may stand.
+    /// The first private key of a PEM file. Other blocks, such as certificates and curve parameters, are skipped.
     ///
     /// # Errors
-    /// What is wrong, for people; Ed25519 keys are not served.
+    /// A text for people that says what is wrong; Ed25519 keys are not served.
     pub fn from_pem(text: &str) -> Result<Self, String> {
         let (name, document) = document(text)?;
         let der = document.as_bytes();

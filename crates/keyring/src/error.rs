@@ -1,51 +1,51 @@
-//! Why the store did not do what was asked.
+//! Why the store did not carry out a request.
 
 use crate::who::Who;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the store did not do what was asked.
+/// Why the store did not carry out a request.
 #[derive(Debug)]
 pub enum KeyringError {
     /// A file or folder of the store could not be used.
     Io {
-        /// What was tried.
+        /// The operation, as a verb.
         operation: &'static str,
-        /// On what.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// The system's word.
+        /// Error of the system.
         cause: io::Error,
     },
-    /// Another process holds the store's lock for too long.
+    /// Another process has held the store's lock for too long.
     Busy {
-        /// The store.
+        /// Folder of the store.
         folder: PathBuf,
     },
     /// A file is longer than any certificate.
     TooLong {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// The bound.
+        /// Greatest length allowed, in bytes.
         bytes_max: u64,
     },
-    /// More certificates than the store holds.
+    /// A folder holds more certificates than the store may hold.
     TooMany {
-        /// Where.
+        /// Path of the folder.
         folder: PathBuf,
-        /// The bound.
+        /// Greatest number allowed.
         count_max: usize,
     },
     /// A file, or the data to import, holds no certificate that can be read.
     Malformed {
-        /// What it is called.
+        /// Name of the file or of the data.
         name: String,
-        /// What is wrong.
+        /// What is wrong with it, in words for people.
         cause: String,
     },
-    /// The data to import has another private key under the fingerprint of an existing one.
+    /// The data to import hold another private key under the fingerprint of an existing one.
     Conflict {
-        /// The fingerprint.
+        /// Fingerprint of the primary key.
         fingerprint: String,
     },
 }
@@ -93,40 +93,42 @@ impl fmt::Display for KeyringError {
 
 impl std::error::Error for KeyringError {}
 
-/// Why nobody is meant by a name.
+/// Why a name does not mean one certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FindError {
-    /// No certificate of the store fits.
+    /// No certificate of the store matches the name.
     Missing {
-        /// What was asked for.
+        /// The name as it was given.
         who: String,
     },
-    /// Several fit.
+    /// Several certificates match the name.
     Ambiguous {
-        /// What was asked for.
+        /// The name as it was given.
         who: String,
-        /// Their fingerprints and first user ids.
+        /// Fingerprints and first user ids of these certificates.
         candidates: Vec<(String, String)>,
     },
-    /// It is too short, or nothing.
+    /// The name is too short, or empty.
     Vague {
-        /// What was asked for.
+        /// The name as it was given.
         who: String,
     },
-    /// It is a key ID of 8 digits, for which anybody can make a key.
+    /// The name is a key ID of 8 digits, for which anybody can make a key.
     ShortKeyId {
-        /// What was asked for.
+        /// The name as it was given.
         who: String,
     },
-    /// No certificate of the store fits, and there is a file of this name, which is only taken for one with a `/`.
+    /// No certificate of the store matches, but a file has this name: only a name with a `/` means
+    /// a file.
     IsFile {
-        /// What was asked for.
+        /// The name as it was given.
         who: String,
     },
 }
 
 impl FindError {
-    /// Nothing in the store matches: the reason, as far as the form of the name shows it.
+    /// The error for a name that nothing in the store matches: its cause, as far as the form of the
+    /// name shows it.
     pub fn nobody(who: &str) -> Self {
         let text = who.to_owned();
         match Who::parse(who) {

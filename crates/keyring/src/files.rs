@@ -14,19 +14,19 @@ use zeroize::Zeroizing;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 /// How long a change waits for another process that is changing the store.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
-/// How often it looks.
+/// How often a waiting change tries to take the lock again.
 const LOCK_LOOK: Duration = Duration::from_millis(20);
 
-/// Who may read a file of the store.
+/// The access that is allowed to a file of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Whoever the process's mask lets.
+    /// Read access for everybody, as far as the process's mask allows.
     Shared,
-    /// The owner alone.
+    /// Access for the owner alone.
     Owner,
 }
 
-/// Held while the store is changed; other processes wait.
+/// A lock, held while the store is changed; other processes wait for it.
 pub(crate) struct Lock {
     _file: File,
 }
@@ -59,7 +59,7 @@ impl Lock {
     }
 }
 
-/// A folder that its owner alone may enter, with those above it.
+/// Makes a folder that only its owner may enter, and missing folders above it.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), KeyringError> {
     DirBuilder::new()
         .recursive(true)
@@ -68,7 +68,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), KeyringError> {
         .map_err(KeyringError::io("make the folder", folder))
 }
 
-/// The bytes of a file; none where there is none.
+/// The bytes of a file; none if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, KeyringError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -76,7 +76,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, KeyringErr
         Err(error) => return Err(KeyringError::io("open", path)(error)),
     };
     let length = file.metadata().map_or(0, |metadata| metadata.len()).min(FILE_BYTES_MAX);
-    // Room for all of it at once: a vector that grows leaves copies of secrets behind.
+    // Room for all bytes at once: a vector that grows leaves copies of secrets behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(length as usize + 1));
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(KeyringError::io("read", path))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
@@ -88,7 +88,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, KeyringErr
 /// Replaces a file atomically: a reader finds the old content or the new, also after an interruption.
 pub(crate) fn replace(path: &Path, bytes: &[u8], access: Access) -> Result<(), KeyringError> {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
-    // What is not read again is not written.
+    // A file that is too long to be read again is not written.
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(KeyringError::TooLong { path: path.to_owned(), bytes_max: FILE_BYTES_MAX });
     }
@@ -110,7 +110,7 @@ fn write_new(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
         Access::Shared => 0o644,
         Access::Owner => 0o600,
     };
-    // What a process of this number left behind when it was killed is nobody's.
+    // Nobody uses a file that a killed process of the same number left behind.
     let _ = fs::remove_file(path);
     let mut file = OpenOptions::new().create_new(true).write(true).mode(mode).open(path)?;
     file.write_all(bytes)?;
@@ -126,7 +126,8 @@ pub(crate) fn remove(path: &Path) -> Result<bool, KeyringError> {
     }
 }
 
-/// Paths in a folder that end in `.pgp`, by name; none where the folder is missing.
+/// Paths in a folder that end in `.pgp`, by name; none if the folder is missing. Hidden files are
+/// left out.
 pub(crate) fn list(folder: &Path, count_max: usize) -> Result<Vec<PathBuf>, KeyringError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -3,14 +3,16 @@
 //! | file | holds |
 //! |---|---|
 //! | `certs/FINGERPRINT.pgp` | a certificate, as packets |
-//! | `private/FINGERPRINT.pgp` | the same with its private keys, locked as OpenPGP locks them; readable by its owner only |
-//! | `cards.toml` | which private keys are labels in a home |
+//! | `private/FINGERPRINT.pgp` | the certificate with its private keys, locked as in OpenPGP;
+//! readable by its owner only |
+//! | `cards.toml` | private keys that are on cards, with their homes and labels |
 //! | `settings.toml` | the default key |
-//! | `.lock` | held while something changes |
+//! | `.lock` | held while the store is changed |
 //!
-//! Fingerprints are lower-case hexadecimal digits in names. Files are replaced, never changed in place, so readers take
-//! no lock. There is no index: a command that looks for anything but a primary key's fingerprint reads the whole store
-//! once. Whoever can read `private` can guess passphrases; otherwise nothing in it is secret.
+//! Names hold fingerprints in lower-case hexadecimal digits. Files are replaced, never changed in
+//! place, so readers take no lock. There is no index: a command that looks for anything but a
+//! primary key's fingerprint reads the whole store once. A user who can read `private` can guess
+//! passphrases; otherwise nothing in it is secret.
 #![forbid(unsafe_code)]
 
 pub mod error;

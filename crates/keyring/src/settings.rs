@@ -1,4 +1,4 @@
-//! `cards.toml` and `settings.toml`: which private keys are on cards, and which key is the default one.
+//! `cards.toml` and `settings.toml`: the private keys on cards, and the default key.
 
 use crate::error::KeyringError;
 use crate::files::{self, Access};
@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where a private key on a card is.
+/// The place of a private key that is on cards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CardPlace {
-    /// Folder of the home.
+    /// Folder of the cards' home.
     pub home: PathBuf,
-    /// Domain of its cards.
+    /// Domain in which the key is used.
     pub domain: u16,
-    /// Label of the key.
+    /// Label of the key in the home.
     pub label: String,
 }
 
 /// Private keys on cards: fingerprint of the key (primary key or subkey, lower-case hexadecimal) and its place.
 pub type Cards = BTreeMap<String, CardPlace>;
 
-/// What a person decided once.
+/// The user's settings of the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Fingerprint of the certificate that signs by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_key: Option<String>,
-    /// Whether messages are encrypted to it as well.
+    /// Whether messages are also encrypted to the default key.
     #[serde(default)]
     pub encrypt_to_self: bool,
 }

@@ -1,4 +1,4 @@
-//! The store: certificates, private keys, what is on cards.
+//! The store: certificates, private keys, and the places of keys on cards.
 
 mod find;
 mod import;
@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use import::{Change, Imported};
 
-/// Most certificates of a store.
+/// At most this many certificates in a store.
 const CERTIFICATES_MAX: usize = 100_000;
 
 /// A key store in a folder. It caches what it has read, so another process's change is seen only by a new `Keyring`.
@@ -25,12 +25,12 @@ pub struct Keyring {
     privates: OnceLock<Vec<Arc<PrivateCertificate>>>,
 }
 
-/// A file of the store that was passed over.
+/// A file of the store that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Which.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Why.
+    /// Why the file was skipped.
     pub cause: String,
 }
 
@@ -40,15 +40,16 @@ impl Keyring {
         Self { folder: folder.to_owned(), certificates: OnceLock::new(), privates: OnceLock::new() }
     }
 
-    /// Where it is.
+    /// Folder of the store.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// All certificates, by fingerprint. Files that hold none are passed over: see [`Keyring::problems`].
+    /// All certificates, by fingerprint. Files that hold no certificate are skipped: see
+    /// [`Keyring::problems`].
     ///
     /// # Errors
-    /// [`KeyringError`] where the folder cannot be read or holds too many.
+    /// [`KeyringError`] if the folder cannot be read or holds too many files.
     pub fn certificates(&self) -> Result<&[Arc<Certificate>], KeyringError> {
         if let Some(certificates) = self.certificates.get() {
             return Ok(certificates);
@@ -60,7 +61,7 @@ impl Keyring {
         Ok(self.certificates.get_or_init(|| certificates))
     }
 
-    /// All private keys in files, by fingerprint.
+    /// All private keys that are in files, by fingerprint.
     ///
     /// # Errors
     /// As [`Keyring::certificates`].
@@ -98,15 +99,15 @@ impl Keyring {
     /// The certificate of this primary key.
     ///
     /// # Errors
-    /// [`KeyringError`] where its file cannot be read.
+    /// [`KeyringError`] if its file cannot be read.
     pub fn certificate(&self, fingerprint: &Fingerprint) -> Result<Option<Certificate>, KeyringError> {
         read_certificate(&self.certificate_path(fingerprint))
     }
 
-    /// The private keys under this primary key, where they are in a file.
+    /// The private keys under this primary key; none if they are not in a file.
     ///
     /// # Errors
-    /// [`KeyringError`] where the file cannot be read.
+    /// [`KeyringError`] if the file cannot be read.
     pub fn private(&self, fingerprint: &Fingerprint) -> Result<Option<PrivateCertificate>, KeyringError> {
         read_private(&self.private_path(fingerprint))
     }
@@ -114,7 +115,7 @@ impl Keyring {
     /// Replaces a certificate, after a change by its owner.
     ///
     /// # Errors
-    /// [`KeyringError`] where the store cannot be written.
+    /// [`KeyringError`] if the store cannot be written.
     pub fn put(&mut self, certificate: &Certificate) -> Result<(), KeyringError> {
         let _lock = Lock::take(&self.folder)?;
         self.forget();
@@ -126,7 +127,7 @@ impl Keyring {
     /// Writes a new key: its private keys and its certificate, replacing existing ones.
     ///
     /// # Errors
-    /// [`KeyringError`] where the store cannot be written.
+    /// [`KeyringError`] if the store cannot be written.
     pub fn put_private(&mut self, private: &PrivateCertificate) -> Result<(), KeyringError> {
         self.put_private_keys(private)?;
         self.put(private.certificate())
@@ -135,7 +136,7 @@ impl Keyring {
     /// Replaces private keys, and leaves their certificate as it is.
     ///
     /// # Errors
-    /// [`KeyringError`] where the store cannot be written.
+    /// [`KeyringError`] if the store cannot be written.
     pub fn put_private_keys(&mut self, private: &PrivateCertificate) -> Result<(), KeyringError> {
         let _lock = Lock::take(&self.folder)?;
         self.forget();
@@ -146,10 +147,11 @@ impl Keyring {
         )
     }
 
-    /// Deletes a certificate, or the private keys under it, or both. Returns whether there was something.
+    /// Deletes a certificate, or the private keys under it, or both. Returns whether anything was
+    /// deleted.
     ///
     /// # Errors
-    /// [`KeyringError`] where a file cannot be removed.
+    /// [`KeyringError`] if a file cannot be removed.
     pub fn delete(
         &mut self,
         certificate: &Certificate,
@@ -183,18 +185,18 @@ impl Keyring {
         Ok(was_there)
     }
 
-    /// Which private keys are on cards.
+    /// The private keys that are on cards, with their places.
     ///
     /// # Errors
-    /// [`KeyringError`] where `cards.toml` cannot be read.
+    /// [`KeyringError`] if `cards.toml` cannot be read.
     pub fn cards(&self) -> Result<Cards, KeyringError> {
         settings::read(&self.folder.join("cards.toml"))
     }
 
-    /// Records that the private half of a key (primary key or subkey) is on cards.
+    /// Records that the private part of a key (primary key or subkey) is on cards.
     ///
     /// # Errors
-    /// [`KeyringError`] where the store cannot be written.
+    /// [`KeyringError`] if the store cannot be written.
     pub fn put_card(&mut self, fingerprint: &Fingerprint, place: CardPlace) -> Result<(), KeyringError> {
         let _lock = Lock::take(&self.folder)?;
         let mut cards = self.cards()?;
@@ -202,24 +204,24 @@ impl Keyring {
         settings::write(&self.folder.join("cards.toml"), &cards)
     }
 
-    /// What a person decided once.
+    /// The user's settings of the store.
     ///
     /// # Errors
-    /// [`KeyringError`] where `settings.toml` cannot be read.
+    /// [`KeyringError`] if `settings.toml` cannot be read.
     pub fn settings(&self) -> Result<Settings, KeyringError> {
         settings::read(&self.folder.join("settings.toml"))
     }
 
-    /// Writes what a person decided.
+    /// Writes the user's settings of the store.
     ///
     /// # Errors
-    /// [`KeyringError`] where the store cannot be written.
+    /// [`KeyringError`] if the store cannot be written.
     pub fn put_settings(&mut self, settings: &Settings) -> Result<(), KeyringError> {
         let _lock = Lock::take(&self.folder)?;
         settings::write(&self.folder.join("settings.toml"), settings)
     }
 
-    /// The file of private keys tells the same about itself as the certificate does.
+    /// Puts the certificate into the file of its private keys, if there is such a file.
     fn update_private(&self, certificate: &Certificate) -> Result<(), KeyringError> {
         let path = self.private_path(&certificate.fingerprint());
         let Some(mut private) = read_private(&path)? else { return Ok(()) };
@@ -241,23 +243,23 @@ impl Keyring {
     }
 }
 
-/// A fingerprint as file names have it.
+/// A fingerprint in lower-case hexadecimal digits, as in file names.
 pub fn hexadecimal(fingerprint: &Fingerprint) -> String {
     format!("{fingerprint:x}")
 }
 
-/// The first user id for people, or what stands for it.
+/// The first user id, made printable, or "(no user ID)".
 pub fn first_user_id(certificate: &Certificate) -> String {
     certificate.user_ids().first().map_or_else(|| "(no user ID)".to_owned(), |user_id| printable(user_id))
 }
 
-/// What a stranger wrote, for a terminal: what would steer it, or turn the direction of text, is shown as it is written
-/// in Rust.
+/// A stranger's text, made safe for a terminal: characters that control a terminal, or reverse the
+/// direction of text, are shown as Rust escapes them.
 pub fn printable(text: &str) -> String {
     shown(text, steers)
 }
 
-/// As [`printable`], of what has several lines.
+/// As [`printable`], for a text of several lines.
 pub fn printable_lines(text: &str) -> String {
     shown(text, |c| c != '\n' && steers(c))
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What a name on the command line asks for.
+/// The kinds of names that a command line gives for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// A file of certificates: a name with a `/`.
@@ -15,9 +15,9 @@ pub enum Who {
     Address(String),
     /// A part of a user ID, lower case here.
     Part(String),
-    /// A key ID of 8 hexadecimal digits: refused, since keys for a given ID are easily made.
+    /// A key ID of 8 hexadecimal digits: refused, since keys with a given ID are easily made.
     ShortKeyId,
-    /// Nothing that could be looked for.
+    /// A name that is too short to look for.
     Vague,
 }
 
@@ -25,7 +25,7 @@ pub enum Who {
 const PART_BYTES_MIN: usize = 2;
 
 impl Who {
-    /// Reads what was typed.
+    /// Reads a name as it was typed.
     pub fn parse(text: &str) -> Self {
         if text.contains('/') {
             return Self::File(PathBuf::from(text));
@@ -49,7 +49,8 @@ impl Who {
     }
 }
 
-/// The address of a user ID: between its last angle brackets, or all of it if it is one word with an `@`.
+/// The address of a user ID, in lower case: between its last angle brackets, or all of it if it is
+/// one word with an `@`. None if there is no address.
 pub fn address(user_id: &str) -> Option<String> {
     let between =
         user_id.rsplit_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(address, _)| address);
@@ -88,7 +89,7 @@ mod tests {
             ("Alice <Alice@example.org>", Some("alice@example.org")),
             ("alice@example.org", Some("alice@example.org")),
             ("<alice@example.org>", Some("alice@example.org")),
-            // Who puts an address into the comment does not get its mail.
+            // A user who puts another's address into the comment does not get that user's mail.
             ("Mallory <alice@example.org> <mallory@example.net>", Some("mallory@example.net")),
             ("alice@example.org Mallory", None),
             ("Alice", None),

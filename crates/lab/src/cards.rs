@@ -1,4 +1,4 @@
-//! Clear-key calls through the facility, and cards: what the way to the engine costs.
+//! Clear-key calls through the facility and through cards: what the way to the engine costs.
 //!
 //! The two sides of a ratio run in turn, round by round. A measure without a peer states its bound
 //! instead; one without either is stated for the record.
@@ -19,13 +19,13 @@ use wire::verb::Verb;
 
 /// How long one run measures, in seconds.
 pub(crate) const SECONDS: f64 = 0.5;
-/// The row of the way to a card and back, and that of secure keys.
+/// Names of the rows of an empty verb through a card, and of secure keys.
 pub(crate) const EMPTY_VERB: &str = "empty verb through a card, both ends active";
 pub(crate) const SECURE_MAC: &str = "X9.19 MAC 64 B under a secure key, one card, 8 jobs";
 /// Runs of each side.
 pub(crate) const ROUNDS: usize = 7;
 
-/// Runs all of them; `progress` is told what comes next.
+/// Runs all measures; `progress` is told the name of the next one.
 ///
 /// # Errors
 /// [`LabError`] of the first measure that fails.
@@ -38,7 +38,8 @@ pub fn run(stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(&str)) -> Result<Vec
     }
     {
         progress("the way through a card");
-        // Client and card each on a processor of its own, where there are two: that is what is promised.
+        // Client and card are each bound to a processor of its own, if the machine has two: the promise is about that
+        // case.
         let mut target =
             Target::throwaway(&Needs { processor: own(1), ..Needs::default() }, Arc::clone(stop))?;
         measures.push(start_to_ready(&target)?);
@@ -90,7 +91,7 @@ fn round_trip(target: &mut Target, case: &str, promise: Option<Promise>) -> Resu
     Ok(Measure::alone(case, "ns, median", &runs?, promise))
 }
 
-/// The processor of this index among those that this process may use; none where there are fewer than two.
+/// The `index`-th processor that this process may use; none if it may use fewer than two.
 pub(crate) fn own(index: usize) -> Option<u32> {
     let allowed = sched_getaffinity(None).ok()?;
     let mut processors = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor));
@@ -98,10 +99,10 @@ pub(crate) fn own(index: usize) -> Option<u32> {
     if two.len() < 2 { None } else { two.get(index).map(|processor| *processor as u32) }
 }
 
-/// Does something while this thread, and those that it starts, are bound to a processor. Where binding is
-/// not allowed it is done all the same: the spread then shows it.
+/// Runs a closure while this thread, and threads that it starts, are bound to a processor. If the system refuses to
+/// bind, the closure runs unbound, which the spread then shows.
 pub(crate) fn bound<T>(processor: Option<u32>, run: impl FnOnce() -> T) -> T {
-    // How many there are is asked before one is all that can be seen.
+    // The number of processors is read (and kept) before the binding hides all but one.
     processors_online();
     let (Some(processor), Ok(before)) = (processor, sched_getaffinity(None)) else { return run() };
     let mut alone = CpuSet::new();
@@ -152,7 +153,7 @@ fn start_to_ready(target: &Target) -> Result<Measure, LabError> {
 }
 
 fn resident(target: &mut Target) -> Result<Vec<Measure>, LabError> {
-    // A client that has attached and called once.
+    // A client that is already attached and has called once.
     let null = Operation::Verb { verb: Verb::Null, key: None };
     target.run(&Workload { seconds: 0.01, interface: Interface::Card, ..Workload::of(null) })?;
     let status = target.status()?;

@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands `speed`, `report` and `bench`, one file each.
 
 mod bench;
 mod failure;
@@ -27,7 +27,7 @@ fn interrupt() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// Writes to standard output; a closed reader becomes a [`Failure`] rather than a panic.
+/// Writes to standard output; a reader that closed it becomes a [`Failure`] rather than a panic.
 fn print(text: &str) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     output

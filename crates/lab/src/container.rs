@@ -50,7 +50,7 @@ impl Effort {
 /// One case on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Case {
-    /// What was run.
+    /// The workload that was run.
     pub workload: Workload,
     /// The published tables that it stands in.
     pub tables: Vec<String>,
@@ -64,7 +64,7 @@ pub struct Case {
     pub itself: Summary,
 }
 
-/// How far two sides agree over a number of cases.
+/// How far the rates of two sides agree over a number of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
     /// Cases compared.
@@ -82,7 +82,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Sums up ratios; none where there is none.
+    /// Sums up ratios; none if `ratios` is empty.
     pub fn of(ratios: &[f64]) -> Option<Self> {
         let summary = Summary::of(ratios)?;
         let within = |share: f64| {
@@ -100,16 +100,16 @@ impl Agreement {
     }
 }
 
-/// Everything that was compared.
+/// The outcome of a comparison of native with a container.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// How thoroughly.
+    /// Passes and seconds of each case.
     pub effort: Effort,
     /// Namespaces of the container, and what the kernel refused.
     pub namespaces: Namespaces,
-    /// Name of the tenant that the container is to the daemon.
+    /// Name of the tenant that the daemon takes the container for.
     pub tenant: String,
-    /// The cases.
+    /// The cases with a figure.
     pub cases: Vec<Case>,
     /// Cases without a figure.
     pub left_out: Vec<LeftOut>,
@@ -135,8 +135,8 @@ impl Compared {
         Agreement::of(&self.cases.iter().map(|case| case.itself.median).collect::<Vec<f64>>())
     }
 
-    /// Writes `container.json`, `container.csv` and `container.html` into a folder; where a report lies there, it
-    /// gets this as its part.
+    /// Writes `container.json`, `container.csv` and `container.html` into a folder. A report in that folder gets this
+    /// comparison as a part.
     ///
     /// # Errors
     /// [`LabError::Io`].
@@ -160,7 +160,7 @@ impl Compared {
     }
 }
 
-/// The cases: each workload of the published tables once, with the tables that it stands in.
+/// Each workload of the published tables once, with the tables that it stands in.
 pub fn cases(rows: &[Row]) -> Vec<(Workload, Vec<String>)> {
     let mut cases: Vec<(Workload, Vec<String>)> = Vec::new();
     for table in sweep::tables(rows) {
@@ -176,7 +176,7 @@ pub fn cases(rows: &[Row]) -> Vec<(Workload, Vec<String>)> {
     cases
 }
 
-/// Compares all of these cases; `progress` is told the case, how many runs are done, and of how many.
+/// Compares the cases; `progress` is told the case, the runs done and the runs in all.
 ///
 /// # Errors
 /// [`LabError::Interrupted`]; [`LabError::Io`] where a process does not start or ends; [`LabError::Facility`] where
@@ -233,7 +233,7 @@ pub fn run(
     Ok(compared)
 }
 
-/// Runs a case on every side, each time another one first.
+/// Runs a case once on every side; the first side changes from pass to pass.
 fn in_turn(
     sides: &mut [Helper; 3],
     turn: usize,

@@ -36,7 +36,7 @@ const AAD: &[u8; 13] = b"authenticated";
 /// Shortest time that counts as a measurement of how long one call takes, in seconds.
 const LOOK: f64 = 0.002;
 
-/// What all rows share.
+/// The state that all rows share.
 struct Stage<'a> {
     engine: Engine,
     level: Level,
@@ -45,7 +45,7 @@ struct Stage<'a> {
     missing: Vec<String>,
 }
 
-/// Measures every row whose name holds the filter; each goes to `done` as soon as it stands.
+/// Measures every row whose name contains the filter; `done` gets each measure as soon as it is complete.
 ///
 /// # Errors
 /// [`LabError::Engine`] where sides differ in their answers; [`LabError::Interrupted`].
@@ -149,7 +149,7 @@ fn made<K, E: std::fmt::Display>(
     keys.collect::<Result<_, _>>().map_err(|error| failed(row, &error))
 }
 
-/// Whom a library that works in turn does not have to tell that a text begins.
+/// The start of a text, for libraries that need none.
 fn nothing<K>(_: &mut K, _: &[u8; 16]) {}
 
 #[cfg(test)]
@@ -159,7 +159,7 @@ mod tests {
     use super::sides::{Reading, Side};
     use super::*;
 
-    /// Every row runs, its sides agree, and it is judged by whom it names.
+    /// Every row runs, its sides agree, and the row is judged against the peer that it names.
     #[test]
     fn every_row_runs_and_its_answers_agree() {
         let options = Options { rounds: 1, seconds: 1e-6, ..Options::default() };

@@ -1,4 +1,4 @@
-//! An experiment: cases that run several times, by one runner with a journal, and what is said of the outcome.
+//! An experiment: cases that run several times, by one runner with a journal, and the judgement of the outcome.
 //!
 //! - [`judged`]: a published statement held against what was measured.
 //! - [`promise`]: a measure of this project with what is promised of it. [`groups`]: groups of such rows.
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Instant;
 
-/// How thoroughly is measured.
+/// Passes and seconds of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thoroughness {
     /// Times that every case runs.
@@ -33,9 +33,9 @@ pub struct Thoroughness {
 pub struct LeftOut {
     /// Name of the case.
     pub case: String,
-    /// Why it has none.
+    /// The reason.
     pub why: String,
-    /// Whether something went wrong: a refusal is an answer, a wrong answer or a failure is not.
+    /// Whether the missing figure is a fault: a wrong answer or a failure is one, a refusal is not.
     pub fault: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Progress {
     pub done: usize,
     /// Runs in all.
     pub total: usize,
-    /// Seconds until the end, as far as can be told.
+    /// Estimated seconds until the end.
     pub seconds_left: f64,
     /// The case that runs now.
     pub case: String,
@@ -54,13 +54,13 @@ pub struct Progress {
 
 /// Cases that run several times.
 pub trait Plan {
-    /// How thoroughly is measured.
+    /// Passes and seconds of this plan.
     fn thoroughness(&self) -> Thoroughness;
     /// Every run in its order: number of the case, and of the pass.
     fn order(&self) -> Vec<(usize, usize)>;
     /// Name of a case.
     fn name(&self, case: usize) -> String;
-    /// About how long a run of a case takes that measures for so many seconds.
+    /// Estimated seconds that a run of a case takes if it measures for `seconds`.
     fn cost(&self, case: usize, seconds: f64) -> f64;
     /// The shortest time that a run may measure where the whole is bounded, in seconds.
     fn seconds_min(&self) -> f64;
@@ -69,8 +69,8 @@ pub trait Plan {
 /// Cases in a row that may fail before the experiment gives up.
 const FAULTS_IN_A_ROW_MAX: usize = 8;
 
-/// Runs a plan, or what an interrupted run of it left over by the journal at a path, whose folder is made; `one` runs a
-/// case for so many seconds. A case that is refused or fails is left out and named.
+/// Runs a plan, or the rest of an interrupted run by the journal at a path, whose folder is made. `one` runs a case for
+/// a number of seconds. A case that is refused or fails is left out and named.
 ///
 /// # Errors
 /// [`LabError::Interrupted`]: starting again continues. [`LabError::Io`] of the journal, and the last error where
@@ -127,7 +127,7 @@ pub fn run<R: Serialize + DeserializeOwned>(
     Ok((runs, left_out))
 }
 
-/// The order of groups of so many cases, one after another: every pass of a group before the next group.
+/// The order of groups with these numbers of cases: every pass of a group comes before the next group.
 pub fn by_groups(groups: impl IntoIterator<Item = usize>, passes: usize) -> Vec<(usize, usize)> {
     let mut first = 0;
     let mut order = Vec::new();
@@ -140,19 +140,19 @@ pub fn by_groups(groups: impl IntoIterator<Item = usize>, passes: usize) -> Vec<
     order
 }
 
-/// About how long a plan takes, in seconds.
+/// Estimated seconds that a plan takes.
 pub fn seconds(plan: &impl Plan) -> f64 {
     Schedule::of(plan).ahead.first().copied().unwrap_or(0.0)
 }
 
-/// The order of the runs, and what lies ahead of each.
+/// The order of the runs, and the time from each run to the end.
 struct Schedule {
     order: Vec<(usize, usize)>,
     /// Seconds from each run to the end, itself included.
     ahead: Vec<f64>,
-    /// The same where every run measures for the shortest time.
+    /// As `ahead`, if every run measures for the shortest time.
     least: Vec<f64>,
-    /// The same of first passes alone.
+    /// As `least`, for the runs of first passes alone.
     firsts: Vec<f64>,
 }
 
@@ -181,8 +181,8 @@ impl Schedule {
         Self { ahead: ahead.into_iter().map(|sum| sum.min(most)).collect(), least, firsts, order }
     }
 
-    /// How long the run at a place may measure, in seconds, so many after the begin; none where a bounded
-    /// experiment has no time left for another run of a case that has one already.
+    /// Seconds that the run at `place` may measure, `elapsed` seconds after the start. None if a bounded experiment has
+    /// no time left for another run of a case that already has one.
     fn seconds(&self, plan: &impl Plan, place: usize, elapsed: f64) -> Option<f64> {
         let thoroughness = plan.thoroughness();
         let Some(most) = thoroughness.seconds_max else { return Some(thoroughness.seconds) };
@@ -191,7 +191,7 @@ impl Schedule {
         if pass > 0 && left <= plan.cost(case, shortest) + self.firsts[place] {
             return None;
         }
-        // What is left is shared among the runs to come, after what they cost at the least.
+        // The time left beyond the shortest runs is shared among the runs to come.
         let spare = (left - self.least[place]) / (self.order.len() - place) as f64;
         Some((shortest + spare).clamp(shortest, thoroughness.seconds))
     }
@@ -201,7 +201,7 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// So many cases, so many passes of a second.
+    /// A plan of a number of cases and passes of a second.
     pub(super) struct Cases {
         pub count: usize,
         pub passes: usize,
@@ -228,7 +228,8 @@ mod tests {
 
     const TWO: Cases = Cases { count: 2, passes: 3, seconds_max: None };
 
-    /// Runs the two until so many runs were begun, which are noted; the second case is refused.
+    /// Runs a plan of two cases until `interrupt_after` runs have begun; the runs are noted, and the second case is
+    /// refused.
     fn run_two(
         interrupt_after: usize,
         ran: &mut Vec<(usize, f64)>,

@@ -16,7 +16,7 @@ pub mod tables;
 pub mod tunnel;
 mod wireguard;
 
-/// Does the part of a measurement that this process was started for, at an end of a tunnel.
+/// Runs the end of a tunnel that this process was started for; none if it was started for no such work.
 pub fn serve_if_asked() -> Option<Result<(), crate::load::LabError>> {
     tunnel::serve_if_asked().or_else(flood::serve_if_asked)
 }

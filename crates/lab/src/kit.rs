@@ -9,7 +9,7 @@ pub mod statistics;
 
 use serde::de::DeserializeOwned;
 
-/// The records of a table of the lab's own, which is part of the program and read by a test.
+/// The records of a CSV table of the lab; the table is compiled in, and a test reads it.
 pub(crate) fn records<T: DeserializeOwned>(text: &'static str) -> impl Iterator<Item = T> {
     let reader = csv::Reader::from_reader(text.as_bytes());
     reader.into_deserialize().map(|record| record.expect("the built-in table is well formed"))

@@ -1,4 +1,4 @@
-//! What `cryptand speed` measures: one operation, kept running, every answer looked at.
+//! The workloads of `cryptand speed`: one operation, kept running, every answer checked.
 //!
 //! A *job* is one request always in flight, with a key of its own. A thread carries its share of the
 //! jobs: [`Interface::Native`] gives them to the engine as one batch, [`Interface::Facility`] calls
@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 use wire::control::{CardRow, LevelLimit, Personality};
 use wire::verb::Verb;
 
-/// Whoever runs workloads.
+/// A runner of workloads.
 pub trait Bench {
     /// Runs one workload.
     ///
@@ -57,7 +57,7 @@ pub trait Bench {
     fn level(&self) -> String;
 }
 
-/// Most jobs of one workload.
+/// Maximum number of jobs of one workload.
 pub const JOBS_MAX: usize = 4096;
 /// Longest data of one operation in bytes: the longest text that one verb takes.
 pub const BYTES_MAX: usize = wire::bounds::TEXT_BYTES_MAX;
@@ -65,7 +65,7 @@ pub const BYTES_MAX: usize = wire::bounds::TEXT_BYTES_MAX;
 /// One measurement to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
     /// Length of the data of one operation in bytes; 0 for operations that take none.
     pub bytes: usize,
@@ -75,19 +75,19 @@ pub struct Workload {
     pub processors: usize,
     /// How the operation is reached.
     pub interface: Interface,
-    /// Cards that share the jobs; of no account elsewhere.
+    /// Cards that share the jobs; ignored by other interfaces.
     pub cards: usize,
-    /// Personality of the cards; none leaves it to the operation.
+    /// Personality of the cards; none for the operation's default.
     pub personality: Option<Personality>,
-    /// Level that the engine is held to; none is the machine's best.
+    /// Level that the engine is held to; none for the machine's best.
     pub level: Option<LevelLimit>,
     /// How long is measured, in seconds.
     pub seconds: f64,
-    /// Requests per second over all jobs; none is the closed loop.
+    /// Requests per second over all jobs; none for the closed loop.
     pub rate: Option<f64>,
     /// Whether a clear key is prepared once instead of being brought with each call.
     pub prepared: bool,
-    /// Whether another library does it, for comparison; see [`crate::load::peer`].
+    /// Whether another library runs the operation, for comparison; see [`crate::load::peer`].
     #[serde(default)]
     pub peer: bool,
 }
@@ -210,7 +210,7 @@ impl Workload {
         }
     }
 
-    /// Form of the RSA key of the operation, where it has one.
+    /// Bits and form of the operation's RSA key; none without one.
     pub fn rsa(&self) -> Option<(u32, RsaForm)> {
         match self.operation {
             Operation::Rsa { bits, form } => Some((bits, form)),
@@ -246,7 +246,7 @@ pub(crate) fn measure(
     }
 }
 
-/// Requests of an operation that the engine would like in one batch.
+/// Requests that the engine prefers in one batch of this operation.
 pub(crate) fn lanes(engine: &Engine, workload: &Workload) -> usize {
     use engine::Operation as Batch;
     engine.lanes(match workload.operation {

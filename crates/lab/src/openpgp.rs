@@ -20,7 +20,7 @@ pub mod tables;
 
 use crate::load::LabError;
 
-/// Does the work of a process that was started for the measures; none where this one was not.
+/// Does the work that this process was started for; none if it was started for no such work.
 pub fn serve_if_asked() -> Option<Result<(), LabError>> {
     process::serve_if_asked().or_else(file::serve_if_asked)
 }

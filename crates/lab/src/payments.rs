@@ -25,12 +25,12 @@ pub(crate) use packages::is_missing;
 pub(crate) use passes::{ALONE, UNIT as PASS_UNIT};
 pub(crate) use rates::{PUBLISHED, TRANSLATE, UNIT as RATE_UNIT};
 
-/// A side works so many times as long as one of an engine row.
+/// A side works this many times as long as a side of an engine row.
 const LONGER: f64 = 5.0;
 /// Requests outstanding.
 const JOBS: usize = 64;
 
-/// How thoroughly rows are measured.
+/// Rounds and seconds with which rows are measured.
 #[derive(Clone, Copy, Debug)]
 struct Effort<'a> {
     rounds: usize,
@@ -45,7 +45,7 @@ impl Effort<'_> {
     }
 }
 
-/// Measures what the filter wants; `progress` is told what comes next.
+/// Measures the rows that match the filter; `progress` is told the name of the next.
 ///
 /// # Errors
 /// [`LabError`] where a card or a package answers wrongly or fails; [`LabError::Interrupted`].
@@ -61,7 +61,7 @@ pub fn run(
     let is_alone = options.wants(alone::ALONE_RUST) || options.wants(alone::ALONE_PYTHON);
     if !wanted.is_empty() || is_alone {
         progress("payments: one card");
-        // Card and caller each on a processor of its own, where there are two; packages on the card's.
+        // Card and caller are each bound to a processor of its own if the machine has two; packages run on the card's.
         let needs = Needs { processor: own(1), ..Needs::default() };
         let mut target = Target::throwaway(&needs, Arc::clone(stop))?;
         if !wanted.is_empty() {
@@ -88,7 +88,7 @@ fn seconds(options: &Options) -> f64 {
     options.seconds * LONGER
 }
 
-/// What is said above the rates.
+/// The text above the rates.
 pub(crate) fn remark(options: &Options) -> String {
     format!(
         "## Payments\n\nOne card with {JOBS} requests outstanding, each under keys of its own; caller and card bound to a processor each. \
@@ -101,14 +101,14 @@ pub(crate) fn remark(options: &Options) -> String {
     )
 }
 
-/// What is said above the rows of one request and of two cards.
+/// The text above the rows of one request and of two cards.
 pub(crate) fn remark_alone(_: &Options) -> String {
     "### One request alone, and two cards\n\nThe caller has a processor of its own, where there are two. Two cards and their caller share those of \
      the machine."
         .to_owned()
 }
 
-/// What is said above the steps.
+/// The text above the steps.
 pub(crate) fn remark_passes(_: &Options) -> String {
     "### Time per pass\n\nThe verbs in process (`crates/cca/examples/pin_passes.rs`), on one processor, in batches of 64 requests with keys of their \
      own, and of one, in the median of the batches. A pass is each step with the name of what is computed; the others are code between the passes. The last rows \

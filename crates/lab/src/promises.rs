@@ -21,16 +21,16 @@ use crate::{cards, engine, faults, ipsec, openpgp, payments, queues, tls};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The measures with what they were made under.
+/// The measures, and the conditions that they were made under.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measures {
     /// The measures.
     pub rows: Vec<Measure>,
-    /// Load of the machine before they began.
+    /// Load of the machine before the measures began.
     pub load_before: f64,
-    /// How they were made.
+    /// The options of the run.
     pub options: Options,
-    /// When the rows of parts that were not measured now were written, if there are any.
+    /// When the rows of unmeasured parts were written, in seconds since 1970; none if there are no such rows.
     pub earlier_unix_seconds: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ impl std::ops::Deref for Measures {
     }
 }
 
-/// Runs what is asked for; `progress` is told what comes next.
+/// Runs the measures that the options ask for; `progress` is told the name of the next.
 ///
 /// # Errors
 /// [`LabError`] of the first measure that fails; [`LabError::Interrupted`].
@@ -172,7 +172,7 @@ mod tests {
         let earlier = fs::read_to_string(&path).unwrap();
         let other = |name: &str, value, ratio| Other { name: name.to_owned(), value, ratio, spread: None };
         for rate in [70_000.0, 80_000.0] {
-            // Nothing of the other parts, as on a machine where they were not measured.
+            // Rows of the other parts are removed, as on a machine that never measured them.
             fs::remove_file(folder.path().join("target/performance.json")).unwrap();
             let row = Measure {
                 part: Part::Payments,

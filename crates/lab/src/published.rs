@@ -18,12 +18,12 @@ const CLAIM_COLUMNS: [&str; 8] =
 /// Why a table of published figures cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublishedError {
-    /// It is not comma-separated values, or a record has another number of fields than the head; the text names the
-    /// line.
+    /// The text is not comma-separated values, or a record has another number of fields than the head; the error names
+    /// the line.
     Csv(String),
-    /// Its head names other columns.
+    /// The head names other columns.
     Columns,
-    /// A field that holds a number holds something else.
+    /// A field that must be a number is not one.
     Number {
         /// Number of the record, from 1 after the head.
         record: usize,
@@ -50,7 +50,7 @@ impl std::error::Error for PublishedError {}
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     fields: Vec<String>,
-    /// Bits of the key, where the row names it.
+    /// Bits of the key; none if the row does not name them.
     pub key_bits: Option<u32>,
     /// Length of the data of one operation, in bytes.
     pub data_bytes: Option<u64>,
@@ -77,7 +77,7 @@ impl Row {
         self.field("id")
     }
 
-    /// What is measured, e.g. `ops_per_s`.
+    /// The measured quantity, e.g. `ops_per_s`.
     pub fn metric(&self) -> &str {
         self.field("metric")
     }
@@ -103,7 +103,7 @@ impl Sheet {
         sheet
     }
 
-    /// Adds a row with these columns; all others are those of `like`, or empty.
+    /// Adds a row with these columns; all other columns are those of `like`, or empty.
     pub fn add(&mut self, like: Option<&Row>, columns: &[(&str, String)]) {
         let mut fields = like.map_or_else(|| vec![String::new(); COLUMNS.len()], |row| row.fields.clone());
         for (column, text) in self
@@ -124,13 +124,13 @@ impl Sheet {
         let _ = self.writer.write_record(fields);
     }
 
-    /// The text, as RFC 4180 has it.
+    /// The sheet as CSV (RFC 4180).
     pub fn finish(self) -> String {
         text_of(self.writer)
     }
 }
 
-/// What was written to memory.
+/// The text of a writer to memory.
 pub(crate) fn text_of(writer: csv::Writer<Vec<u8>>) -> String {
     writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
@@ -142,15 +142,15 @@ pub struct Claim {
     pub id: String,
     /// Short name of the report.
     pub document: String,
-    /// Where in the report it stands.
+    /// Section of the report.
     pub section: String,
-    /// What it says.
+    /// Text of the statement.
     pub text: String,
     /// Kind of the figure.
     pub metric: String,
-    /// The figure, where there is one.
+    /// The figure; none if the statement gives no figure.
     pub value: Option<f64>,
-    /// When it holds.
+    /// The conditions of the statement.
     pub condition: String,
 }
 

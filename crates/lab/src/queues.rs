@@ -1,10 +1,9 @@
 //! Queues and tenants: shared and dedicated cards, many tenants, two cards in balance, jobs, ways of waiting.
 //!
-//! Each experiment is a file: its cases, and what of the published reports stands beside them. Most run on *timed
-//! cards*: cards of the published speed, several of which share a processor, since they sleep while they
-//! hold an answer. Their rates are the published ones by construction; what is found out is what the house
-//! makes of them - how it spreads, limits and shares. So figures of timed cards are marked, and compared
-//! as ratios.
+//! Each experiment is a file: its cases, and the published figures beside them. Most run on *timed cards*: cards of the
+//! published speed, several of which share a processor, since they sleep while they hold an answer. Their rates are the
+//! published ones by construction; the experiment finds how the house spreads, limits and shares them. So figures of
+//! timed cards are marked, and compared as ratios.
 //!
 //! Cases that the same processes serve run together, pass by pass; every finished run is in a journal.
 
@@ -40,33 +39,33 @@ use std::sync::atomic::AtomicBool;
 
 /// The journal within the folder of a report.
 pub const JOURNAL: &str = "queues.jsonl";
-/// What a run costs beside its window, in seconds: warming up, keys, looking.
+/// Seconds that a run takes beside its window: warm-up, keys, readings.
 const AROUND_SECONDS: f64 = 0.12;
-/// What each tenant costs besides: it opens the home, and attaches to every card.
+/// Seconds that each tenant adds: it opens the home and attaches to every card.
 const TENANT_SECONDS: f64 = 0.005;
-/// What starting a house costs, in seconds: some, and more for each card.
+/// Seconds that the start of a house takes: a fixed part, and a part for each card.
 const HOUSE_SECONDS: (f64, f64) = (0.25, 0.06);
 
 /// How much of the experiments runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// A few cases of each.
+    /// A few cases of each experiment.
     Quick,
-    /// Every one.
+    /// Every case.
     Full,
 }
 
-/// What is run.
+/// The plan of the part.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How thoroughly.
+    /// Passes and seconds.
     pub thoroughness: Thoroughness,
-    /// The cases; those that the same processes serve stand together.
+    /// The cases; neighbours can be served by the same processes.
     pub cases: Vec<Case>,
 }
 
 impl Plan {
-    /// Half a minute at the most.
+    /// At most half a minute.
     pub const QUICK: Thoroughness = Thoroughness { passes: 3, seconds: 0.2, seconds_max: Some(30.0) };
     /// Every case five times.
     pub const FULL: Thoroughness = Thoroughness { passes: 5, seconds: 1.0, seconds_max: None };
@@ -78,7 +77,7 @@ impl Plan {
         Self { thoroughness, cases: wanted.flat_map(|experiment| cases(experiment, extent)).collect() }
     }
 
-    /// Nothing.
+    /// A plan without cases.
     pub fn empty() -> Self {
         Self { thoroughness: Self::QUICK, cases: Vec::new() }
     }
@@ -104,7 +103,7 @@ fn cases(experiment: Experiment, extent: Extent) -> Vec<Case> {
 pub struct Outcomes(pub Vec<Outcome>);
 
 impl Outcomes {
-    /// The outcome of a case.
+    /// The outcome of a case; none if it has no run.
     pub fn of(&self, experiment: Experiment, name: &str) -> Option<&Outcome> {
         self.0.iter().find(|outcome| outcome.experiment == experiment && outcome.name == name)
     }
@@ -115,9 +114,9 @@ impl Outcomes {
     }
 }
 
-/// Whoever runs the cases.
+/// A runner of cases.
 pub trait Houses {
-    /// Runs a case for so many seconds, on processes that serve its rig.
+    /// Runs a case for `seconds`, on processes that serve its rig.
     ///
     /// # Errors
     /// [`LabError`].
@@ -171,14 +170,14 @@ pub fn run(
     Ok((Outcomes(outcomes.collect()), left_out))
 }
 
-/// Houses of real processes, one at a time.
+/// Houses of real processes, one running at a time.
 pub struct RealHouses {
     house: Option<House>,
     stop: Arc<AtomicBool>,
 }
 
 impl RealHouses {
-    /// None runs yet.
+    /// Without a running house.
     pub fn new(stop: Arc<AtomicBool>) -> Self {
         Self { house: None, stop }
     }
@@ -188,7 +187,7 @@ impl Houses for RealHouses {
     fn run(&mut self, case: &Case, seconds: f64) -> Result<Run, LabError> {
         let serves = |house: &&mut House| house.rig().is_served_like(&case.rig);
         if self.house.as_mut().filter(serves).is_none() {
-            // The old one ends before the new one begins.
+            // The old house ends before the new one begins.
             self.house = None;
             self.house = Some(House::start(&case.rig, &self.stop)?);
         }

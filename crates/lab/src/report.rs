@@ -1,4 +1,4 @@
-//! `cryptand report`: what all subjects gave on this machine, and a page that people look at.
+//! `cryptand report`: the results of all subjects on this machine, and their page.
 //!
 //! Every finished run is in a journal at once: an interrupted report continues where it stopped.
 
@@ -30,41 +30,41 @@ pub const REPORT_VERSION: u32 = 1;
 /// A report: everything that its page, its CSV and its comparison with another are made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// [`REPORT_VERSION`].
+    /// Version of the JSON: [`REPORT_VERSION`].
     pub version: u32,
     /// Program and version that made it.
     pub program: String,
-    /// When it was finished, in seconds since 1970.
+    /// Time at which the report was finished, in seconds since 1970.
     pub made_unix_s: u64,
-    /// What it was measured on.
+    /// The machine that was measured.
     pub machine: Machine,
     /// Level of the engine.
     pub level: String,
-    /// How thoroughly it measured.
+    /// Passes and seconds of the sweeps.
     pub thoroughness: Thoroughness,
-    /// Load of the machine before it began: what others asked of it.
+    /// Load of the machine before the report began, caused by other programs.
     pub load_before: f64,
     /// How long this run took, in seconds.
     pub seconds: f64,
-    /// Every case.
+    /// The results of the sweeps.
     pub results: Results,
     /// Cases that have no figure.
     pub left_out: Vec<LeftOut>,
     /// The published statements held against the results.
     pub judged: Vec<Judged>,
-    /// Native against a tenant in a container of its own, where that was compared.
+    /// The comparison of native with a tenant in a container; none if it was not made.
     #[serde(default)]
     pub container: Option<Compared>,
-    /// Queues and tenants.
+    /// Outcomes of the experiments on queues and tenants.
     #[serde(default)]
     pub queues: Outcomes,
-    /// OpenPGP files.
+    /// Outcomes of the OpenPGP files.
     #[serde(default)]
     pub openpgp: tables::Outcomes,
-    /// TLS servers.
+    /// Outcomes of the TLS servers.
     #[serde(default)]
     pub tls: tls::Outcomes,
-    /// Workloads over IPsec.
+    /// Outcomes of the workloads over IPsec.
     #[serde(default)]
     pub ipsec: ipsec::Outcomes,
 }
@@ -89,12 +89,12 @@ pub struct Files {
     pub html: PathBuf,
     /// The figures in the published columns.
     pub csv: PathBuf,
-    /// Everything, for [`compare()`].
+    /// The whole report, for [`compare()`].
     pub json: PathBuf,
 }
 
-/// Runs the sweeps of a plan, or what an interrupted run of it in the same folder left over. The other parts are taken
-/// in by [`Report::take_queues`], [`Report::take_openpgp`], [`Report::take_tls`], [`Report::take_ipsec`] and
+/// Runs the sweeps of a plan, or the rest of an interrupted run in the same folder. The other parts are added by
+/// [`Report::take_queues`], [`Report::take_openpgp`], [`Report::take_tls`], [`Report::take_ipsec`] and
 /// [`Report::take_container`].
 ///
 /// # Errors
@@ -128,7 +128,7 @@ pub fn run(
 }
 
 impl Report {
-    /// Takes in what was compared with a container, in place of what it had of that.
+    /// Adds the comparison with a container, in place of an earlier one.
     pub fn take_container(&mut self, compared: Compared) {
         let judged = container::judge(&published::claims(), &compared);
         self.judged.retain(|old| judged.iter().all(|new| new.id != old.id));
@@ -136,7 +136,7 @@ impl Report {
         self.container = Some(compared);
     }
 
-    /// Takes in what the experiments on queues and tenants gave, and holds the published statements against it.
+    /// Adds the outcomes of queues and tenants, and judges the published statements by them.
     pub fn take_queues(&mut self, queues: Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
         self.judged.extend(queues::judge(&published::claims(), &queues));
         self.queues = queues;
@@ -144,7 +144,7 @@ impl Report {
         self.seconds += seconds;
     }
 
-    /// Takes in what OpenPGP files gave, and holds the published statements against it.
+    /// Adds the outcomes of OpenPGP files, and judges the published statements by them.
     pub fn take_openpgp(&mut self, openpgp: tables::Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
         self.judged.extend(tables::judge(&published::claims(), &openpgp, processors_online()));
         self.openpgp = openpgp;
@@ -152,7 +152,7 @@ impl Report {
         self.seconds += seconds;
     }
 
-    /// Takes in what TLS servers gave, and holds the published statements against it.
+    /// Adds the outcomes of TLS servers, and judges the published statements by them.
     pub fn take_tls(&mut self, tls: tls::Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
         let judged = tls::judge(&published::claims(), &tls);
         self.judged.retain(|old| judged.iter().all(|new| new.id != old.id || old.measured.is_some()));
@@ -164,7 +164,7 @@ impl Report {
         self.seconds += seconds;
     }
 
-    /// Takes in what workloads over IPsec gave, and holds the published statements against it.
+    /// Adds the outcomes of workloads over IPsec, and judges the published statements by them.
     pub fn take_ipsec(&mut self, ipsec: ipsec::Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
         let judged = ipsec::judge(&published::claims(), &ipsec);
         self.judged.retain(|old| judged.iter().all(|new| new.id != old.id));
@@ -211,7 +211,7 @@ impl Report {
         sheet.finish()
     }
 
-    /// Reads the JSON of a report: the file, or the folder that holds it.
+    /// Reads the JSON of a report from a file, or from the folder that holds it.
     ///
     /// # Errors
     /// [`LabError::Io`], also for another version.

@@ -1,4 +1,4 @@
-//! The published sweeps: their tables run again, cell by cell, and what their text says of scaling.
+//! The published sweeps: their tables run again, cell by cell, and the reports' statements on scaling.
 //!
 //! A report runs its cases in passes - every case once, then every case again -, so that a drift of the machine falls
 //! on all of them and neighbouring runs can be compared.

@@ -1,7 +1,7 @@
-//! Holding a program to an instruction-set level.
+//! Limits a program to an instruction-set level.
 //!
-//! The library bound to the engine reads its environment once, when it is loaded. So a process that is to stay below
-//! the machine's best level needs that environment from its first instruction on: [`hold_to`] executes the program
+//! The library bound to the engine reads its environment once, when it is loaded. A process that must stay below the
+//! machine's best level therefore needs that environment from its first instruction: [`hold_to`] executes the program
 //! again with it.
 #![forbid(unsafe_code)]
 
@@ -11,13 +11,13 @@ use std::process::Command;
 use std::{env, fmt, io};
 use wire::control::{LEVEL_VARIABLE, LevelLimit};
 
-/// The environment variable that marks a program as executed again for a level, which is the variable's value.
+/// The environment variable that marks a program as executed again. Its value is the level.
 const EXECUTED_FOR: &str = "CRYPTAND_EXECUTED_FOR_LEVEL";
 
-/// Why a program is not held to a level.
+/// Why a program cannot be limited to a level.
 #[derive(Debug)]
 pub enum LevelError {
-    /// The environment variable `CRYPTAND_LEVEL` names no level: what it may be.
+    /// The environment variable `CRYPTAND_LEVEL` names no level. The text lists the names it may have.
     Variable(String),
     /// The level is above what this machine, or the limit of this process, can give.
     NotHad {
@@ -44,9 +44,9 @@ impl fmt::Display for LevelError {
 
 impl std::error::Error for LevelError {}
 
-/// Limits this process, from its first instruction on, to the requested level, else to that of `CRYPTAND_LEVEL`;
-/// executes the program again if that is needed, so call it before anything else. Returns the level that measurements
-/// are to name, if any.
+/// Limits this process to the level `asked`, else to the level of `CRYPTAND_LEVEL`, from its first instruction on.
+/// Executes the program again if needed, so call it before anything else. Returns the level that measurements report,
+/// if any.
 ///
 /// # Errors
 /// [`LevelError`].
@@ -55,13 +55,14 @@ pub fn hold(asked: Option<LevelLimit>) -> Result<Option<LevelLimit>, LevelError>
         .map_err(|error| LevelError::Variable(error.to_string()))?;
     let Some(level) = asked.or(limit) else { return Ok(None) };
     hold_to(level)?;
-    // The variable is a limit: above what the machine has it changes nothing. A level that was typed must be had.
+    // `CRYPTAND_LEVEL` is only a limit: above the machine's level it changes nothing. A level in `asked` must be
+    // reached.
     let reached = !LevelLimit::ALL.into_iter().any(|lower| lower < level && works_at(lower));
     Ok(asked.or(limit.filter(|_| reached)))
 }
 
-/// Executes this program again with the environment of a level, unless it works at that level already and its
-/// environment says so to the programs that it starts. Returns only where nothing is to be done.
+/// Executes this program again with the environment of a level, unless it runs at that level already and
+/// `CRYPTAND_LEVEL` passes the level on to child processes. Returns only if nothing is to be done.
 ///
 /// # Errors
 /// [`LevelError::NotHad`], [`LevelError::Io`].
@@ -80,7 +81,7 @@ pub fn hold_to(level: LevelLimit) -> Result<(), LevelError> {
     Err(LevelError::Io(command.exec()))
 }
 
-/// Gives a command the environment in which its program works at a level, and does not execute itself for another one.
+/// Gives a command the environment that limits its program to a level and keeps it from executing itself again.
 pub fn held(command: &mut Command, level: LevelLimit) -> &mut Command {
     command.envs(engine::level_environment(engine_level(level))).env(EXECUTED_FOR, level.name())
 }
@@ -90,7 +91,7 @@ pub fn works_at(level: LevelLimit) -> bool {
     engine::LibraryFeatures::read().level() <= engine_level(level)
 }
 
-/// The engine's name of a level.
+/// Converts a level limit to the engine's [`Level`].
 pub const fn engine_level(level: LevelLimit) -> Level {
     match level {
         LevelLimit::Portable => Level::Portable,

@@ -5,9 +5,10 @@
 //! 4096   a row for each account, 576 bytes: cells of the cards (64 words), the time from which the
 //!        next request is on time, the cards that hold requests of the tenant back (one bit each)
 //! ```
-//! They are a file in the home's run folder, like the key table: it outlives a daemon, and cards keep their mapping.
-//! All cards read and write it, and only limits depend on it: a card that lied could
-//! slow a tenant down or let it exceed its limits, and learn how busy others are. The algorithms are in `cells`.
+//! The accounts are a file in the home's run folder, like the key table: the file outlives a
+//! daemon, and cards keep their mapping. All cards read and write it, and only limits depend on it.
+//! A card that lied could slow a tenant down or let it exceed its limits, and learn how busy others
+//! are. The algorithms are in `cells`.
 
 use crate::head::Head;
 use crate::memory::{Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
@@ -39,10 +40,10 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Opens the accounts at a path, or makes empty ones where there are none.
+    /// Opens the accounts at a path, or makes empty ones if the file is missing or empty.
     ///
     /// # Errors
-    /// Of the system calls; `InvalidInput` where the file holds no accounts of this version.
+    /// Of the system calls; `InvalidInput` if the file holds no accounts of this version.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
@@ -63,7 +64,7 @@ impl Accounts {
     /// A descriptor for a card, for reading and writing.
     ///
     /// # Errors
-    /// No descriptor left.
+    /// No descriptor is left.
     pub fn for_card(&self) -> io::Result<OwnedFd> {
         self.file.try_clone()
     }
@@ -86,7 +87,7 @@ impl Accounts {
         }
     }
 
-    /// Requests in flight of an account over all cards; of one that does not exist, none.
+    /// Requests in flight of an account over all cards; 0 for an account that does not exist.
     pub fn in_flight(&self, account: u32) -> u64 {
         let cells = (0..CARDS_MAX).filter(|_| (account as usize) < TENANTS_MAX);
         let row = PAGE_BYTES + account as usize * ROW_BYTES;
@@ -99,16 +100,16 @@ impl Accounts {
 pub struct CardAccounts {
     mapping: Mapping,
     card: usize,
-    /// What the own cells hold: never read back.
+    /// The numbers in this card's own cells: never read back.
     own: Box<[u64]>,
 }
 
 impl CardAccounts {
-    /// Joins the accounts as the card of this index; it has nothing in flight then.
+    /// Joins the accounts as the card of this index; the card has nothing in flight then.
     ///
     /// # Errors
-    /// [`JoinError`] where the descriptor is not that of accounts, open for writing, or there can be no
-    /// such card.
+    /// [`JoinError`] if the descriptor is not that of accounts, open for writing, or no card can
+    /// have this index.
     pub fn join(fd: BorrowedFd<'_>, card: u32) -> Result<Self, JoinError> {
         let card = card as usize;
         if card >= CARDS_MAX {
@@ -119,7 +120,8 @@ impl CardAccounts {
         Ok(Self { mapping, card, own: vec![0; TENANTS_MAX].into_boxed_slice() })
     }
 
-    /// Takes one more request of the account in flight, unless there are `limit` over all cards then.
+    /// Adds one request in flight to the account, unless all cards together then have more than
+    /// `limit`; whether it did.
     pub fn enter(&mut self, account: u32, limit: u32) -> bool {
         let Some(row) = row(account) else { return true };
         let before = self.own[account as usize];
@@ -138,7 +140,7 @@ impl CardAccounts {
         cells::leave(self.cell(row), self.own[account as usize]);
     }
 
-    /// So many requests of the account were answered.
+    /// Takes answered requests, this many, off the account's requests in flight.
     pub fn leave(&mut self, account: u32, requests: u32) {
         let Some(row) = row(account) else { return };
         let own = &mut self.own[account as usize];
@@ -146,11 +148,11 @@ impl CardAccounts {
         cells::leave(self.cell(row), self.own[account as usize]);
     }
 
-    /// Takes one request from the account's rate of one in each `interval`, of which those that fit into
-    /// `burst` may come at once beside the first; times are counts of [`crate::tsc`].
+    /// Takes one request from the account's rate: one in each `interval`, and at once as many more
+    /// as fit into `burst`. Times are counts of [`crate::tsc`].
     ///
     /// # Errors
-    /// When to try again.
+    /// The time-stamp counter at which to try again.
     pub fn draw(&self, account: u32, now_tsc: u64, interval: u64, burst: u64) -> Result<(), u64> {
         let Some(row) = row(account) else { return Ok(()) };
         cells::draw(self.mapping.writable(row + NEXT), now_tsc, interval, burst)
@@ -159,7 +161,7 @@ impl CardAccounts {
     /// How many requests [`CardAccounts::draw`] would give at this time, if no other card drew any.
     ///
     /// # Errors
-    /// When to try again, where it is none.
+    /// The time-stamp counter at which to try again, if no request may be taken now.
     pub fn drawable(&self, account: u32, now_tsc: u64, interval: u64, burst: u64) -> Result<u64, u64> {
         let Some(row) = row(account) else { return Ok(u64::MAX) };
         cells::drawable(self.mapping.word(row + NEXT), now_tsc, interval, burst)
@@ -182,15 +184,16 @@ impl CardAccounts {
         self.others_waiting(account) != 0
     }
 
-    /// This card's part of a limit that it divides with the cards that hold requests of the account back: the parts
-    /// add up to the limit. None where there are more cards than that.
+    /// This card's part of a limit that it divides with the other cards that hold requests of the
+    /// account back. The parts add up to the limit; a part is 0 if there are more cards than the
+    /// limit.
     pub fn share(&self, account: u32, limit: u32) -> u32 {
         let others = self.others_waiting(account);
         let (cards, before) = (others.count_ones() + 1, (others & ((1 << self.card) - 1)).count_ones());
         if limit < cards { 0 } else { limit / cards + u32::from(before < limit % cards) }
     }
 
-    /// The other cards that wait, one bit each.
+    /// The other cards that hold requests of the account back, one bit each.
     fn others_waiting(&self, account: u32) -> u64 {
         row(account).map_or(0, |row| self.mapping.load(row + WAITING) & !(1 << self.card))
     }
@@ -200,7 +203,7 @@ impl CardAccounts {
     }
 }
 
-/// Where the row of an account begins.
+/// Offset of an account's row; none if the account does not exist.
 fn row(account: u32) -> Option<usize> {
     ((account as usize) < TENANTS_MAX).then(|| PAGE_BYTES + account as usize * ROW_BYTES)
 }
@@ -255,7 +258,7 @@ mod tests {
         assert!(dead.enter(7, 2) && alive.enter(7, 2) && !alive.enter(7, 2));
         dead.set_waiting(7, true);
         assert!(alive.others_wait(7) && !dead.others_wait(7));
-        // By a later daemon.
+        // A later daemon opens them.
         drop(accounts);
         let accounts = Accounts::open(&folder.path().join("accounts")).unwrap();
         accounts.clear_card(4);
@@ -268,7 +271,7 @@ mod tests {
     fn a_rate_holds_over_cards_and_bursts_are_bounded() {
         let (_folder, accounts) = accounts();
         let cards = [card(&accounts, 0), card(&accounts, 1)];
-        // One in each 100, and 3 more at once.
+        // One request in each 100, and 3 more at once.
         let mut at = 1_000_000;
         let mut drawn = Vec::new();
         for draw in 0..1000 {
@@ -284,7 +287,7 @@ mod tests {
         for (index, time) in drawn.iter().enumerate() {
             assert_eq!(*time, 1_000_000 + 100 * index.saturating_sub(3) as u64);
         }
-        // Idleness saves up no more than the burst.
+        // An idle time saves up no more than the burst.
         at += 1_000_000;
         assert_eq!((0..10).filter(|_| cards[0].draw(0, at, 100, 300).is_ok()).count(), 4);
     }

@@ -18,9 +18,9 @@ pub(crate) fn bind(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {
     bind_mode(path, kind, Mode::RUSR | Mode::WUSR, |_| Ok(()))
 }
 
-/// As [`bind`], with this mode of the socket's file, and made ready by a function. A socket that others may connect to
-/// is made beside the path and takes it when it is ready and has its mode: whoever connects meanwhile meets the one
-/// before or this one, and is not refused.
+/// As [`bind`], with this mode of the socket's file, and made ready by a function. A socket that
+/// others may connect to is made beside the path, and moved there once it is ready and has its
+/// mode. Who connects meanwhile meets the former socket or the new one, and is not refused.
 pub(crate) fn bind_mode(
     path: &Path,
     kind: SocketType,
@@ -36,7 +36,8 @@ pub(crate) fn bind_mode(
         rustix::fs::unlink(&made)?;
     }
     let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
-    // The mode of the socket itself is what the file is made with, so that it is never wider.
+    // The socket's own mode becomes the mode of the file when it is made, so the file's mode is
+    // never wider.
     rustix::fs::fchmod(&socket, mode)?;
     with_address(&made, |address| rustix::net::bind(&socket, address))?;
     rustix::fs::chmodat(CWD, &made, mode, AtFlags::empty())?;
@@ -73,7 +74,7 @@ fn connect_as(path: &Path, kind: SocketType, flags: SocketFlags) -> io::Result<O
 /// Whether a socket lies at a path.
 ///
 /// # Errors
-/// `AlreadyExists` where something else does.
+/// `AlreadyExists` if something else lies there.
 fn is_socket(path: &Path) -> io::Result<bool> {
     match rustix::fs::lstat(path) {
         Err(Errno::NOENT) => Ok(false),
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// A client that connects while a daemon starts was refused like one that may not.
+    /// A client that connects while a daemon starts was refused like a client without permission.
     #[test]
     fn a_socket_for_all_is_met_with_its_mode_while_another_takes_its_place() {
         let folder = tempfile::tempdir().unwrap();
@@ -113,7 +114,7 @@ mod tests {
             let client = scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
                     let found = rustix::fs::lstat(&path).map(|stat| Mode::from_raw_mode(stat.st_mode));
-                    // Nobody accepts: what finds no room any more was not refused.
+                    // Nobody accepts: a connection for which no room is left was not refused.
                     let met = connect_now(&path, SocketType::SEQPACKET).map(drop);
                     let is_met =
                         met.as_ref().err().is_none_or(|error| error.kind() == io::ErrorKind::WouldBlock);

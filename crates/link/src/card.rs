@@ -17,14 +17,14 @@ use wire::bounds::{BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
 use wire::frame::{BULK_NONE, FrameError, ReplyHeader, RequestHeader};
 use wire::registers::RegisterSet;
 
-/// What the daemon hands to a card for one queue.
+/// The descriptors and numbers that the daemon hands to a card for one queue.
 #[derive(Debug)]
 pub struct CardParts {
-    /// Memory that the client writes; read-only here.
+    /// Memory that the client writes; the card maps it read-only.
     pub request: OwnedFd,
     /// Memory that the card writes.
     pub reply: OwnedFd,
-    /// The cards' end of the client's completion socket, where the client is an event loop.
+    /// The cards' end of the client's completion socket, if the client is an event loop.
     pub completion: Option<OwnedFd>,
     /// Slots of the queue.
     pub slots: u32,
@@ -32,12 +32,12 @@ pub struct CardParts {
     pub queue: u64,
 }
 
-/// A request that was taken and not answered.
+/// A request that the card has taken and not answered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     sequence: u64,
     bulk: u32,
-    /// Length of the reply, once it is put.
+    /// Length of the reply's payload in bytes, once the reply is put.
     reply_bytes: u32,
 }
 
@@ -50,14 +50,14 @@ unsafe impl Send for CardQueue {}
 #[repr(C, align(64))]
 pub struct CardQueue {
     // What a sweep reads comes first, so that an idle queue costs one line here and one there.
-    /// Within `request`.
+    /// Points into `request`.
     submission: NonNull<AtomicU64>,
     /// The submission word as far as this side has followed it.
     taken: u64,
     mask: u64,
-    /// Slots taken and not answered.
+    /// Slots whose requests are taken and not answered.
     busy: u64,
-    /// Bulk blocks of those.
+    /// Bulk blocks that are lent to these requests.
     lent: u64,
     /// Slots answered since clients were last woken.
     published: u64,
@@ -65,7 +65,7 @@ pub struct CardQueue {
     reply: Mapping,
     layout: Layout,
     completion: Option<OwnedFd>,
-    /// The sleep of the client's event loop that it was last woken from.
+    /// The sleep of the client's event loop that this side has last ended.
     told: u64,
     /// Slots whose replies are to be wiped once the client has them, and the release word as far as this side
     /// has followed it.
@@ -75,12 +75,12 @@ pub struct CardQueue {
 }
 
 impl Drop for CardQueue {
-    /// Tells the client that nothing will be answered any more.
+    /// Tells the client that nothing more will be answered.
     fn drop(&mut self) {
         if world::is_killed() {
             return;
         }
-        // What was answered is there for who finds the end.
+        // Replies that were put are visible to a client that sees the end.
         fence(Ordering::Release);
         self.reply.store(self.layout.ended(), 1);
         protocol::must_wake(self.request.word(self.layout.waiting()), 0);
@@ -89,11 +89,13 @@ impl Drop for CardQueue {
 }
 
 impl CardQueue {
-    /// Maps the memories of a queue. The descriptors are closed. Of a queue that cannot be mapped the client, which may
-    /// have it already, is told that it has ended: the daemon that handed it out, and would see to that, may be gone.
+    /// Maps the memories of a queue, and closes their descriptors. If a queue cannot be mapped, its
+    /// client is told that it has ended: the client may have it already, and the daemon, which
+    /// would tell it, may be gone.
     ///
     /// # Errors
-    /// [`JoinError`] where the parts are not the memories of this queue, sealed and of this size, or cannot be mapped.
+    /// [`JoinError`] if the parts are not the memories of this queue, sealed and of this size, or
+    /// cannot be mapped.
     pub fn join(parts: CardParts) -> Result<Self, JoinError> {
         let layout = Layout::of(parts.reply.as_fd(), parts.slots, parts.queue)?;
         let mapped = layout.map_request(parts.request.as_fd(), Access::Read).and_then(|request| {
@@ -101,7 +103,7 @@ impl CardQueue {
             Ok((request, reply))
         });
         let (request, reply) = mapped.inspect_err(|_| {
-            // Where that fails, too, the client waits for its answer as long as for any.
+            // If that fails too, the client waits for its answer as long as for any.
             let _ = layout.end(parts.reply.as_fd());
         })?;
         Ok(Self {
@@ -140,17 +142,18 @@ impl CardQueue {
         }
     }
 
-    /// Slots handed over and not taken, one bit each. One load from the client's memory; a card with
-    /// a thousand queues should read those that have long been idle only every few sweeps,
-    /// and at all of them before it sleeps.
+    /// Slots handed over and not taken, one bit each: one load from the client's memory. A card
+    /// with a thousand queues should read those that have long been idle only every few sweeps, and
+    /// all of them before it sleeps.
     #[inline]
     pub fn pending(&self) -> u64 {
         // SAFETY: the word lies in `request`, which is mapped as long as `self` lives.
         protocol::pending(unsafe { self.submission.as_ref() }, self.taken) & self.mask
     }
 
-    /// Prefetches the first cache lines of the requests in these slots, one bit each: each comes from the client's
-    /// processor, and one after the other they would take as long as serving a short request.
+    /// Prefetches the first cache lines of the requests in these slots, one bit each. Each line
+    /// comes from the client's processor; fetched one by one, the lines would take as long as
+    /// serving a short request.
     #[inline]
     pub fn will_take(&self, slots: u64) {
         let mut left = slots & self.mask;
@@ -162,15 +165,15 @@ impl CardQueue {
         }
     }
 
-    /// Whether the request in a slot must have a batch of its own: a card died with it, and it may be the
-    /// cause. A wish of the client's, who pays for it.
+    /// Whether the client wishes the request in a slot to have a batch of its own: a card died with
+    /// the request, which may be the cause. The client pays for that.
     #[inline]
     pub fn is_alone(&self, slot: u32) -> bool {
         self.request.load(self.layout.alone()) & 1_u64.checked_shl(slot).unwrap_or(0) != 0
     }
 
-    /// The verb and the length in bytes of the payload that a waiting request claims to have, without
-    /// taking it: good for choosing which to take; [`CardQueue::take`] may find others.
+    /// Verb and payload length in bytes that a waiting request claims, without taking it: good for
+    /// choosing which to take. [`CardQueue::take`] may find other values.
     #[inline]
     pub fn peek(&self, slot: u32) -> (u16, u32) {
         let word = self.request.load(self.layout.header(slot % self.layout.slots));
@@ -182,16 +185,16 @@ impl CardQueue {
         self.busy
     }
 
-    /// Whether the client last submitted from another processor than the calling thread's, so that
-    /// spinning for its next request does not keep it from making it. A hint of the client's; false
-    /// where unknown.
+    /// Whether the client last submitted from another processor than the calling thread's. If so,
+    /// spinning here for its next request does not keep the client from making it. A hint of the
+    /// client's; false if unknown.
     pub fn client_is_elsewhere(&self) -> bool {
         let claimed = self.request.load(self.layout.processor());
         claimed != 0 && current_processor().is_some_and(|here| claimed != u64::from(here) + 1)
     }
 
-    /// Whether a thread of the client says that it sleeps until something is answered, or has its event loop woken
-    /// then. A hint of the client's.
+    /// Whether a thread of the client says that it sleeps until an answer comes, or that its event
+    /// loop must be woken then. A hint of the client's.
     pub fn client_is_asleep(&self) -> bool {
         [self.layout.waiting(), self.layout.crowd(), self.layout.events()]
             .into_iter()
@@ -199,17 +202,17 @@ impl CardQueue {
     }
 
     /// Takes the request in a slot that [`CardQueue::pending`] showed, and replaces the content of
-    /// `payload` by a private copy of its payload. The verb is not checked.
+    /// `payload` by a private copy of the request's payload. The verb is not checked.
     ///
     /// # Errors
-    /// [`Violation`]: the client broke a rule. The queue should be ended: its state here is not
-    /// that of the client any more.
+    /// [`Violation`]: the client broke a rule. The queue should be ended, since the two sides no
+    /// longer agree on its state.
     pub fn take(&mut self, slot: u32, payload: &mut Vec<u8>) -> Result<RequestHeader, Violation> {
         self.take_up_to(slot, payload, BULK_BYTES_MAX)
     }
 
-    /// As [`CardQueue::take`], with room for this many bytes of payload: a longer one is not copied, and
-    /// the header says how long it is.
+    /// As [`CardQueue::take`], with room for this many bytes of payload: a longer payload is not
+    /// copied, and the header gives its length.
     ///
     /// # Errors
     /// As [`CardQueue::take`].
@@ -229,7 +232,7 @@ impl CardQueue {
         }
         world::step("take");
         self.taken ^= bit;
-        // Before anything that the request could do to this process.
+        // Stored before the request can do anything to this process.
         self.reply.store(self.layout.taken(), self.taken);
         world::step("taken");
         self.reply.will_write(self.layout.header(slot));
@@ -254,7 +257,8 @@ impl CardQueue {
             self.request.copy_to_private(offset, bytes, payload);
         }
         if self.secret != 0 {
-            // The client has done with what lies there, or would not have used it again.
+            // The client is done with the secret reply there, or it would not have used its slot or
+            // block again.
             let reused =
                 |taken: u32| taken == slot || (lends && self.slots[taken as usize].bulk == header.bulk);
             let reused =
@@ -267,7 +271,7 @@ impl CardQueue {
         Ok(header)
     }
 
-    /// Puts a taken request back into its slot: it waits as if it had not been taken, for another [`CardQueue::take`].
+    /// Puts a taken request back into its slot, where it waits for another [`CardQueue::take`].
     pub fn put_back(&mut self, slot: u32) {
         if !self.is_busy(slot) {
             return;
@@ -289,7 +293,8 @@ impl CardQueue {
         }
     }
 
-    /// Answers a taken request and wakes whoever waits for it. See [`CardQueue::put_reply`].
+    /// Answers a taken request and wakes the thread that waits for it. See
+    /// [`CardQueue::put_reply`].
     ///
     /// # Errors
     /// [`ReplyError`]; the request is then still taken.
@@ -299,10 +304,11 @@ impl CardQueue {
         Ok(())
     }
 
-    /// Answers a taken request. Of `header` the fields `payload_bytes`, `sequence` and `bulk` are
-    /// set here, whatever they hold. A client that looks finds the reply at once; one that sleeps is
-    /// woken by [`CardQueue::wake`], which must follow once the last reply of a batch is put: a
-    /// client woken by the first one would take the processor, or sleep again, before the others are there.
+    /// Answers a taken request; the fields `payload_bytes`, `sequence` and `bulk` of `header` are
+    /// set here, whatever they hold. A client that looks finds the reply at once. A client that
+    /// sleeps is woken by [`CardQueue::wake`], which must follow the last reply of a batch: a
+    /// client that is woken by the first reply would take the processor, or sleep again, before the
+    /// others are there.
     ///
     /// # Errors
     /// [`ReplyError`]; the request is then still taken.
@@ -349,14 +355,16 @@ impl CardQueue {
             ..*header
         };
         world::tamper(&mut header);
-        // The last word of the line is the reply word, which is stored after all else.
+        // The last word of the header line is the reply word, which is stored after everything
+        // else.
         self.reply.copy_from_private(self.layout.header(slot), &header.to_bytes()[..HEADER_BYTES - 8]);
 
         let bit = 1_u64 << slot;
         if secret && !payload.is_empty() {
             self.secret |= bit;
             self.slots[slot as usize].reply_bytes = payload.len() as u32;
-            // Whatever the client said of this slot before was not of this reply.
+            // The client's earlier bits of the release word for this slot do not concern this
+            // reply.
             let word = self.request.load(self.layout.released());
             self.released = (self.released & !bit) | (word & bit);
         }
@@ -371,7 +379,7 @@ impl CardQueue {
         Ok(())
     }
 
-    /// Wakes whoever sleeps on a request that was answered since the last call.
+    /// Wakes the threads that sleep on requests answered since the last call.
     pub fn wake(&mut self) {
         let published = std::mem::take(&mut self.published);
         if published == 0 {
@@ -383,7 +391,7 @@ impl CardQueue {
         let mut sleeping = protocol::must_wake(self.request.word(self.layout.waiting()), published);
         while sleeping != 0 {
             let word = self.layout.reply_word(sleeping.trailing_zeros());
-            // One thread waits for one request; that nobody sleeps by now is no error.
+            // One thread waits for one request; it is no error if that thread no longer sleeps.
             world::futex_wake(self.reply.futex(word));
             sleeping &= sleeping - 1;
         }
@@ -394,7 +402,7 @@ impl CardQueue {
         self.tell();
     }
 
-    /// Wakes the client's event loop, after the fence of `must_wake`.
+    /// Wakes the client's event loop; called after the fence of `must_wake`.
     fn tell(&mut self) {
         if let Some(completion) = &self.completion
             && protocol::must_tell(self.request.word(self.layout.events()), &mut self.told)
@@ -409,7 +417,8 @@ impl CardQueue {
         self.secret != 0 && self.released_now() != 0
     }
 
-    /// Wipes the replies that were put with [`CardQueue::put_secret_reply`] and that the client says it has collected.
+    /// Wipes the replies put with [`CardQueue::put_secret_reply`] that the client says it has
+    /// collected.
     #[inline]
     pub fn wipe_released(&mut self) {
         if self.secret != 0 {
@@ -439,7 +448,7 @@ impl CardQueue {
     }
 }
 
-/// The positions of the bits that are set.
+/// Positions of the bits that are set, from the lowest.
 fn bits(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let lowest = (word != 0).then(|| word.trailing_zeros())?;
@@ -465,7 +474,7 @@ mod tests {
     use wire::bounds::BULK_BLOCKS;
     use wire::frame::{FRAME_VERSION, Outcome};
 
-    /// A card, and a client that writes what it likes.
+    /// A card, and a client that writes arbitrary bytes.
     struct Hostile {
         card: CardQueue,
         request: Mapping,

@@ -26,15 +26,17 @@ use wire::bounds::{CONTROL_BYTES_MAX, CONTROL_DESCRIPTORS_MAX};
 use wire::control::{self, MessageError};
 use zeroize::Zeroize;
 
-/// Connections that wait to be accepted.
+/// Length of the backlog: connections that wait to be accepted.
 const BACKLOG: i32 = 256;
 
-/// Length of what a thread receives into: longer than a message, since allocators take so much from the system as pages
-/// that are zero and come into being when they are first touched. Of most messages that is one.
+/// Length of a thread's receive buffer in bytes. It is longer than a message because an allocator
+/// takes a buffer of this length from the system, as zero pages that exist once touched: most
+/// messages touch one page.
 const BUFFER_BYTES: usize = 4 * CONTROL_BYTES_MAX;
 
 thread_local! {
-    /// What this thread receives into, wiped; empty before its first message and while it receives one.
+    /// The receive buffer of this thread, wiped; empty before its first message and while it
+    /// receives one.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -44,19 +46,19 @@ thread_local! {
 pub enum ChannelError {
     /// The peer closed its end, or is gone.
     Closed,
-    /// Nothing there yet, or no room yet.
+    /// No message is there yet, or no room for one.
     WouldBlock,
-    /// Nothing came before the deadline.
+    /// No message came before the deadline.
     TimedOut,
-    /// The message breaks a rule: the sender is at fault.
+    /// The message breaks a rule of [`wire::control`]: the sender is at fault.
     Message(MessageError),
     /// More descriptors than [`CONTROL_DESCRIPTORS_MAX`], or more than this process may have open.
     Descriptors,
     /// A system call failed.
     System {
-        /// Which one.
+        /// Name of the call.
         operation: &'static str,
-        /// Its error.
+        /// Error of the call.
         cause: io::Error,
     },
 }
@@ -106,14 +108,14 @@ impl ChannelError {
     }
 }
 
-/// Who is at the other end.
+/// The process at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its process when it connected. The number may mean another process later.
+    /// Number of the process when it connected. The number may mean another process later.
     pub pid: u32,
-    /// Its effective user id when it connected.
+    /// Effective user id of the process when it connected.
     pub uid: u32,
-    /// Its effective group id when it connected.
+    /// Effective group id of the process when it connected.
     pub gid: u32,
 }
 
@@ -127,7 +129,7 @@ impl Channel {
     /// Two connected ends.
     ///
     /// # Errors
-    /// No descriptor left.
+    /// No descriptor is left.
     pub fn pair() -> io::Result<(Self, Self)> {
         world::fault("socketpair")?;
         let (one, other) =
@@ -138,7 +140,7 @@ impl Channel {
     /// Connects to the listener at a path of any length.
     ///
     /// # Errors
-    /// Of the system calls; `NotFound` and `ConnectionRefused` where nobody listens.
+    /// Of the system calls; `NotFound` and `ConnectionRefused` if nobody listens.
     pub fn connect(path: &Path) -> io::Result<Self> {
         Ok(Self { socket: address::connect(path, SocketType::SEQPACKET)? })
     }
@@ -154,7 +156,7 @@ impl Channel {
     /// Takes a socket that was handed over.
     ///
     /// # Errors
-    /// `InvalidInput` where it is not a sequenced-packet socket.
+    /// `InvalidInput` if the descriptor is not a sequenced-packet socket.
     pub fn from_fd(socket: OwnedFd) -> io::Result<Self> {
         check_kind(&socket)?;
         Ok(Self { socket })
@@ -168,15 +170,15 @@ impl Channel {
     /// Another descriptor of the same end.
     ///
     /// # Errors
-    /// No descriptor left.
+    /// No descriptor is left.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { socket: self.socket.try_clone()? })
     }
 
-    /// Sends a message, waiting for room. Its encoding is wiped afterwards.
+    /// Sends a message, waiting for room. The encoded message is wiped afterwards.
     ///
     /// # Errors
-    /// [`ChannelError`].
+    /// [`ChannelError`], but never [`ChannelError::TimedOut`].
     pub fn send<T: Serialize>(
         &self,
         message: &T,
@@ -185,10 +187,10 @@ impl Channel {
         self.send_flagged(message, descriptors, SendFlags::NOSIGNAL)
     }
 
-    /// As [`Channel::send`], but does not wait: [`ChannelError::WouldBlock`] where there is no room.
+    /// As [`Channel::send`], but does not wait: [`ChannelError::WouldBlock`] if there is no room.
     ///
     /// # Errors
-    /// [`ChannelError`].
+    /// As [`Channel::send`], and [`ChannelError::WouldBlock`].
     pub fn try_send<T: Serialize>(
         &self,
         message: &T,
@@ -233,7 +235,7 @@ impl Channel {
         }
     }
 
-    /// Receives a message and its descriptors, which are closed on exec. Waits for it.
+    /// Waits for a message; returns it with its descriptors, which are closed on exec.
     ///
     /// # Errors
     /// [`ChannelError`]; after [`ChannelError::Message`] or [`ChannelError::Descriptors`] the peer
@@ -242,7 +244,8 @@ impl Channel {
         self.recv_flagged(RecvFlags::empty())
     }
 
-    /// As [`Channel::recv`], but does not wait: [`ChannelError::WouldBlock`] where there is nothing.
+    /// As [`Channel::recv`], but does not wait: [`ChannelError::WouldBlock`] if no message is
+    /// there.
     ///
     /// # Errors
     /// As [`Channel::recv`].
@@ -282,7 +285,7 @@ impl Channel {
             bytes = vec![0; BUFFER_BYTES];
         }
         let received = self.recv_bytes(&mut bytes[..CONTROL_BYTES_MAX], flags);
-        // Pages that nothing was written to are not touched: they would be made for that alone.
+        // Pages without received bytes are not touched: touching would allocate them.
         let written = match &received {
             Ok((count, _)) => *count,
             Err(ChannelError::WouldBlock | ChannelError::Closed) => 0,
@@ -291,7 +294,7 @@ impl Channel {
         let read =
             received.and_then(|(count, descriptors)| Ok((control::decode(&bytes[..count])?, descriptors)));
         bytes[..written].zeroize();
-        // While the thread ends there is no place to keep it.
+        // A thread that ends has no place to keep the buffer.
         let _ = BUFFER.try_with(|buffer| buffer.set(bytes));
         read
     }
@@ -311,12 +314,14 @@ impl Channel {
             ) {
                 Ok(received) => break received,
                 Err(Errno::INTR) => {}
-                // The peer closed its end before it had read all: what it said before that is still there.
+                // The peer closed its end before it had read everything: its earlier messages are
+                // still there.
                 Err(Errno::CONNRESET) if !was_reset => was_reset = true,
                 Err(errno) => return Err(ChannelError::system("receive", errno)),
             }
         };
-        // Taken out first, so that they are closed whatever is wrong with the message.
+        // The descriptors are taken out first, so that they are closed whatever is wrong with the
+        // message.
         let mut descriptors = Vec::new();
         for message in ancillary.drain() {
             if let RecvAncillaryMessage::ScmRights(received) = message {
@@ -329,15 +334,16 @@ impl Channel {
         if received.flags.contains(ReturnFlags::TRUNC) {
             return Err(MessageError::TooLong(received.bytes.max(CONTROL_BYTES_MAX + 1)).into());
         }
-        // No message of ours is empty: this is the end.
+        // No message is empty: this is the end of the connection.
         if received.bytes == 0 {
             return Err(ChannelError::Closed);
         }
         Ok((received.bytes, descriptors))
     }
 
-    /// Who connected, or made the pair, at the other end (SO_PEERCRED), in the numbers of this process's
-    /// namespaces. A process of a PID namespace that is not within this one's has the number 0.
+    /// The process that connected, or made the pair, at the other end (SO_PEERCRED), in the numbers
+    /// of this process's namespaces. A process of a PID namespace outside of this process's has the
+    /// number 0.
     ///
     /// # Errors
     /// Of the system call.
@@ -351,7 +357,7 @@ impl Channel {
     /// its pid and comparing start time and user before and after.
     ///
     /// # Errors
-    /// `ESRCH` where the process has ended, or its number is another process's by now.
+    /// `ESRCH` if the process has ended, or its number belongs to another process by now.
     pub fn peer_pidfd(&self) -> io::Result<PidFd> {
         if let Some(pid) = world::peer(self.socket.as_fd()) {
             return PidFd::open(pid);
@@ -371,7 +377,8 @@ impl Channel {
         let before = Identity::of(peer.pid).ok_or_else(gone)?;
         let pidfd = PidFd::open(peer.pid)?;
         let after = Identity::of(peer.pid).ok_or_else(gone)?;
-        // A descriptor of a process that lives after both looks belongs to the process looked at.
+        // If the descriptor's process still lives after both looks, it is the process that was
+        // looked at.
         if before != after || after.uid != peer.uid || pidfd.is_dead() {
             return Err(gone());
         }
@@ -392,16 +399,17 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens at a path of any length, replacing a socket that lies there. Only this user can connect.
+    /// Listens at a path of any length, replacing a socket that lies there. Only this user can
+    /// connect.
     ///
     /// # Errors
-    /// Of the system calls; `AlreadyExists` where something else than a socket lies there.
+    /// Of the system calls; `AlreadyExists` if something other than a socket lies there.
     pub fn bind(path: &Path) -> io::Result<Self> {
         Self::bind_mode(path, Mode::RUSR | Mode::WUSR)
     }
 
-    /// As [`Listener::bind`], but any user who can reach the path can connect; who may do what is decided by
-    /// [`Channel::peer`].
+    /// As [`Listener::bind`], but any user who can reach the path can connect; rights are decided
+    /// by [`Channel::peer`].
     ///
     /// # Errors
     /// As [`Listener::bind`].
@@ -417,7 +425,7 @@ impl Listener {
     /// Takes a listening socket that was handed over.
     ///
     /// # Errors
-    /// `InvalidInput` where it is not a listening sequenced-packet socket.
+    /// `InvalidInput` if the descriptor is not a listening sequenced-packet socket.
     pub fn from_fd(socket: OwnedFd) -> io::Result<Self> {
         check_kind(&socket)?;
         if !rustix::net::sockopt::socket_acceptconn(&socket)? {
@@ -445,7 +453,7 @@ impl Listener {
         }
     }
 
-    /// The next connection, where one waits. The socket must have been made non-blocking with
+    /// The next connection, if one waits. The socket must have been made non-blocking with
     /// [`Listener::set_nonblocking`].
     ///
     /// # Errors
@@ -458,7 +466,7 @@ impl Listener {
         }
     }
 
-    /// Whether [`Listener::accept`] waits.
+    /// Sets whether [`Listener::accept`] waits.
     ///
     /// # Errors
     /// Of the system call.
@@ -483,7 +491,7 @@ fn check_kind(socket: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// By the system's own structure: rustix's has no room for a process id of 0.
+/// Uses the system's own structure, since rustix's has no room for a process id of 0.
 fn so_peercred(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
@@ -521,7 +529,7 @@ fn so_peerpidfd(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What tells one process of a number from a later one.
+/// Start time and user of a process, which distinguish it from a later process of the same number.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     start: u64,
@@ -532,7 +540,7 @@ impl Identity {
     fn of(pid: u32) -> Option<Self> {
         let folder = format!("/proc/{pid}");
         let stat = std::fs::read_to_string(format!("{folder}/stat")).ok()?;
-        // Field 22, the start time; the second field is in parentheses and may hold anything.
+        // Field 22, the start time; field 2 is in parentheses and may hold any characters.
         let start = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()?;
         let status = std::fs::read_to_string(format!("{folder}/status")).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
@@ -552,7 +560,7 @@ mod tests {
         assert!(Identity::of(std::process::id()).is_some());
         assert_eq!(Identity::of(u32::MAX), None);
     }
-    /// Tells this test that it is the process in the namespace.
+    /// Environment variable that tells this test that it is the process in the namespace.
     const WITHIN: &str = "CRYPTAND_TEST_WITHIN_NAMESPACE";
 
     #[test]
@@ -561,7 +569,8 @@ mod tests {
             let socket = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
             let channel = Channel::from_fd(socket).unwrap();
             assert_eq!(channel.peer().unwrap().pid, 0);
-            // Numbers lead nowhere here; where the kernel gives no descriptor of the peer, that is said.
+            // Process ids lead nowhere here; if the kernel gives no descriptor of the peer, that is
+            // an error.
             assert!(channel.peer_pidfd_by_number().is_err());
             assert!(
                 channel.peer_pidfd().is_ok_and(|pidfd| !pidfd.is_dead())

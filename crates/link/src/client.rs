@@ -1,8 +1,8 @@
 //! The client's end of a queue: claims slots, submits requests, waits for replies.
 //!
-//! Any thread may claim any free slot; which slots and bulk blocks are free is known to this
-//! process only. What the card writes is a claim as well: a reply is accepted only if its reply
-//! word and its header carry the sequence of the request, and it is copied once before it is read.
+//! Any thread may claim any free slot; only this process knows which slots and bulk blocks are
+//! free. What the card writes is a claim as well. A reply is accepted only if its reply word and
+//! its header carry the sequence of the request, and it is copied once before it is read.
 //!
 //! ```text
 //! free --claim--> Slot --submit--> InFlight --try_reply, wait--> free
@@ -35,18 +35,18 @@ use wire::bounds::INLINE_BYTES_MAX;
 use wire::frame::BULK_NONE;
 use wire::registers::RegisterSet;
 
-/// What the daemon hands to a client for one queue.
+/// The descriptors and numbers that the daemon hands to a client for one queue.
 #[derive(Debug)]
 pub struct ClientParts {
     /// Memory that the client writes.
     pub request: OwnedFd,
-    /// Memory that the card writes; read-only here.
+    /// Memory that the card writes; the client maps it read-only.
     pub reply: OwnedFd,
     /// Connected end of the card's doorbell.
     pub doorbell: OwnedFd,
     /// The card's status page, for reading.
     pub status: OwnedFd,
-    /// The card's process.
+    /// Descriptor of the card's process.
     pub pidfd: OwnedFd,
     /// Slots of the queue.
     pub slots: u32,
@@ -57,7 +57,7 @@ pub struct ClientParts {
 }
 
 /// The client's end of a queue; clones are the same queue. The memory is unmapped when the last
-/// clone, [`Slot`] and [`InFlight`] of it is gone.
+/// clone, [`Slot`] and [`InFlight`] of the queue is gone.
 #[derive(Clone, Debug)]
 pub struct ClientQueue {
     inner: Arc<Inner>,
@@ -66,13 +66,13 @@ pub struct ClientQueue {
 /// A claimed slot, given back when it is dropped.
 #[derive(Debug)]
 pub struct Slot {
-    /// Taken out when the slot goes into flight.
+    /// None once the slot has gone into flight.
     inner: Option<Arc<Inner>>,
     slot: u32,
 }
 
-/// A request that was submitted. Dropped before its reply was collected, its slot stays in use
-/// until the card has answered.
+/// A request that was submitted. If it is dropped before its reply was collected, its slot stays in
+/// use until the card has answered.
 #[derive(Debug)]
 #[must_use = "the reply must be collected"]
 pub struct InFlight {
@@ -80,7 +80,7 @@ pub struct InFlight {
     slot: u32,
     sequence: u64,
     bulk: u32,
-    /// Whether the card was awake when it was submitted.
+    /// Whether the card was awake when the request was submitted.
     awake: bool,
     collected: Cell<bool>,
 }
@@ -96,8 +96,8 @@ impl InFlight {
         self.slot
     }
 
-    /// Whether [`ClientQueue::try_reply`] would now return a reply or
-    /// an error rather than "not yet". One load, for polling many requests in turn.
+    /// Whether [`ClientQueue::try_reply`] would now return a reply or an error rather than "not
+    /// yet". One load, for polling many requests in turn.
     #[inline]
     pub fn is_over(&self) -> bool {
         let inner = &*self.inner;
@@ -111,7 +111,7 @@ impl InFlight {
 
 #[derive(Debug)]
 struct Inner {
-    // First what every request writes.
+    // First the words that every request writes.
     free: Line<AtomicU64>,
     blocks: Line<AtomicU64>,
     /// Slots that are written and not handed over yet.
@@ -120,7 +120,7 @@ struct Inner {
     collected: AtomicU64,
     /// Sequence of the last request of each slot; touched by the slot's owner only.
     sequences: Box<[AtomicU64]>,
-    /// Length of the payload of each slot's request, where it is to be wiped; else 0.
+    /// Length in bytes of each slot's request payload, if it is to be wiped; else 0.
     secret_bytes: Box<[AtomicU32]>,
     /// Requests dropped before their reply, and the blocks lent to them.
     abandoned: AtomicU64,
@@ -147,10 +147,10 @@ struct Inner {
 struct Line<T>(T);
 
 impl ClientQueue {
-    /// Maps the memories of a queue. Their descriptors are closed.
+    /// Maps the memories of a queue, and closes their descriptors.
     ///
     /// # Errors
-    /// [`JoinError`] where the parts are not of this queue, or the card's process is of another
+    /// [`JoinError`] if the parts are not of this queue, or the card's process has another
     /// generation by now.
     pub fn join(parts: ClientParts) -> Result<Self, JoinError> {
         let layout = Layout::of(parts.request.as_fd(), parts.slots, parts.queue)?;
@@ -195,7 +195,8 @@ impl ClientQueue {
         self.inner.layout.slots
     }
 
-    /// Number of bulk blocks, for requests and replies that do not fit a slot; 0 in a queue for short ones.
+    /// Number of bulk blocks, for requests and replies that do not fit a slot; 0 in a queue for
+    /// short ones only.
     pub fn blocks(&self) -> u32 {
         self.inner.layout.blocks
     }
@@ -210,8 +211,9 @@ impl ClientQueue {
         &self.inner.status
     }
 
-    /// The registers of the queue's domain that the card claims to hold a current key of; none before it has joined the
-    /// queue. One load from a cache line that changes only when keys come and go.
+    /// The registers of the queue's domain in which the card claims to hold a current key; none
+    /// before the card has joined the queue. One load from a cache line that changes only when keys
+    /// come and go.
     #[inline]
     pub fn registers(&self) -> Option<RegisterSet> {
         let inner = &*self.inner;
@@ -219,7 +221,7 @@ impl ClientQueue {
         (word & KNOWN != 0).then(|| RegisterSet::from_bits(word))
     }
 
-    /// The card's process.
+    /// Descriptor of the card's process.
     pub fn pidfd(&self) -> &PidFd {
         &self.inner.pidfd
     }
@@ -229,22 +231,22 @@ impl ClientQueue {
         self.inner.layout.slots - self.inner.free.0.load(Ordering::Relaxed).count_ones()
     }
 
-    /// Whether there is a free slot for a request or reply of this many bytes, and a bulk block if it
-    /// needs one. Slots of abandoned requests do not count until they are released.
+    /// Whether a slot is free for a request or reply of this many bytes, and a bulk block if it
+    /// needs one. Slots of abandoned requests count only once they are released.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
         let has_any = |bits: &Line<AtomicU64>| bits.0.load(Ordering::Relaxed) != 0;
         has_any(&self.inner.free) && (bytes <= INLINE_BYTES_MAX || has_any(&self.inner.blocks))
     }
 
-    /// Whether the card's process has ended, or the card has ended the queue: either way nothing more is
-    /// answered. One system call, until it has.
+    /// Whether the card's process has ended, or the card has ended the queue: either way nothing
+    /// more is answered. Takes one system call each time, until one of them is the case.
     pub fn is_dead(&self) -> bool {
         self.inner.is_dead()
     }
 
-    /// Whether the card has ended the queue, or is known to have ended itself. A load; the end of a process shows
-    /// by its descriptor only.
+    /// Whether the card has ended the queue, or its process is already known to have ended. One
+    /// load; the end of a process shows by its descriptor only.
     pub fn has_ended(&self) -> bool {
         let inner = &*self.inner;
         inner.dead.load(Ordering::Relaxed)

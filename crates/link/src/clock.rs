@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 /// How long the counter is watched to learn its rate.
 const CALIBRATION: Duration = Duration::from_millis(4);
-/// Range of rates that a process accepts from another process, in counts per second.
+/// Least rate that a process accepts from another process, in counts per second.
 const TSC_HZ_MIN: u64 = 1_000_000;
-/// See [`TSC_HZ_MIN`].
+/// Greatest rate that a process accepts from another process, in counts per second.
 const TSC_HZ_MAX: u64 = 100_000_000_000;
 
 /// The time-stamp counter of this processor; on machines without one, nanoseconds of the monotonic
-/// clock. Not ordered against the instructions around it: a difference is good to some tens of cycles.
+/// clock. Not ordered against the instructions around it: a difference is exact to some tens of
+/// cycles.
 #[inline]
 pub fn tsc() -> u64 {
     if let Some(tsc) = world::tsc() {
@@ -29,8 +30,8 @@ pub fn tsc() -> u64 {
     }
 }
 
-/// Counts of [`tsc`] in a microsecond. If the process was not told ([`tell_tsc_hz`]), the first call
-/// takes some 4 ms to measure it, to about one part in 10,000.
+/// Counts of [`tsc`] in a microsecond. If no other process told the rate ([`tell_tsc_hz`]), the
+/// first call measures it, to about one part in 10,000, which takes some 4 ms.
 #[inline]
 pub fn tsc_per_us() -> f64 {
     if let Some(rate) = world::tsc_per_us() {
@@ -47,8 +48,9 @@ pub fn tsc_hz() -> u64 {
     (tsc_per_us() * 1e6) as u64
 }
 
-/// Takes the rate of [`tsc`] from a process that measured it on this machine. It only decides how long this process
-/// waits and spins. An impossible rate is ignored, and so is any rate after the first.
+/// Takes the rate of [`tsc`] from a process that measured it on this machine. The rate only decides
+/// how long this process waits and spins. An impossible rate is ignored, and so is any rate after
+/// the first.
 pub fn tell_tsc_hz(hz: u64) {
     let is_simulated = world::tsc_per_us().is_some();
     if !is_simulated && (TSC_HZ_MIN..=TSC_HZ_MAX).contains(&hz) {
@@ -57,8 +59,8 @@ pub fn tell_tsc_hz(hz: u64) {
     }
 }
 
-/// The rate as the bits of a floating-point number; 0 before it is known. No once-lock: where a
-/// thread forks while another one learns the rate, the child would wait for that thread for ever.
+/// The rate as the bits of a floating-point number; 0 before it is known. Not a once-lock: if a
+/// thread forks while another learns the rate, the child would wait for that thread for ever.
 static RATE: AtomicU64 = AtomicU64::new(0);
 
 #[cold]
@@ -68,7 +70,7 @@ fn learn_rate() -> f64 {
     let (end, end_tsc) = reading();
     let elapsed_us = end.duration_since(begin).as_secs_f64() * 1e6;
     let rate = (end_tsc.saturating_sub(begin_tsc) as f64 / elapsed_us).max(1.0);
-    // Of threads that learn it at the same time, the first one decides for all.
+    // If several threads learn the rate at the same time, the first one decides for all.
     match RATE.compare_exchange(0, rate.to_bits(), Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => rate,
         Err(decided) => f64::from_bits(decided),

@@ -1,10 +1,11 @@
 //! The socket by which cards wake a client's event loop.
 //!
-//! One pair of datagram sockets serves all queues of a loop, on whatever cards. The daemon makes it, keeps the
-//! cards' end for the queues to come, and gives the loop the other: a card so never sends to a socket that a
-//! client chose. A datagram says only "look"; where the socket is full, that has been said already. Neither
-//! side can make the other wait. A card that sends without end costs the loop a look each time, and one that
-//! sends nothing costs it the time until it looks whether its cards live ([`wire::bounds::LIVENESS_WAIT_NS`]).
+//! One pair of datagram sockets serves all queues of a loop, on whatever cards. The daemon makes
+//! the pair, keeps the cards' end for later queues, and gives the loop the other end. So a card
+//! never sends to a socket that a client chose. A datagram says only "look"; a full socket has said
+//! so already. Neither side can make the other wait. A card that sends without end costs the loop a
+//! look each time. A card that sends nothing costs it the time until it checks whether its cards
+//! live ([`wire::bounds::LIVENESS_WAIT_NS`]).
 
 use crate::world;
 use rustix::io::Errno;
@@ -12,7 +13,7 @@ use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Most datagrams discarded per poll; the others are discarded at the next poll.
+/// At most this many datagrams are discarded per poll; the others are discarded at the next poll.
 const DRAIN_MAX: usize = 64;
 
 /// The loop's end of a completion socket.
@@ -22,10 +23,10 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// A new pair: the loop's end, then the cards'. Neither waits.
+    /// A new pair: the loop's end, then the cards' end. Both are non-blocking.
     ///
     /// # Errors
-    /// No descriptor left.
+    /// No descriptor is left.
     pub fn pair() -> io::Result<(Self, OwnedFd)> {
         world::fault("socketpair")?;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -36,7 +37,7 @@ impl Completion {
     /// Takes a socket that was handed over.
     ///
     /// # Errors
-    /// `InvalidInput` where it is not a datagram socket.
+    /// `InvalidInput` if the descriptor is not a datagram socket.
     pub fn from_fd(socket: OwnedFd) -> io::Result<Self> {
         match rustix::net::sockopt::socket_type(&socket) {
             Ok(SocketType::DGRAM) => Ok(Self { socket }),

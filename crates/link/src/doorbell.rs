@@ -1,13 +1,13 @@
-//! How a card sleeps, and how a client wakes it.
+//! The doorbell: how a card sleeps, and how a client wakes it.
 //!
 //! A card has one doorbell: a datagram socket bound in the home's run folder. A client holds a
-//! connected socket of its own, made by the daemon, and sends an empty datagram when the card's
-//! status page says that it sleeps. A full socket means that it has been rung already. The card
-//! never sleeps on words of its queues, of which it has thousands, nor on anything that a client
-//! could block or keep quiet.
+//! connected socket of its own, made by the daemon, and sends one byte when the card's status page
+//! says that the card sleeps. A full socket means that it has been rung already. The card never
+//! sleeps on words of its queues, of which it has thousands, nor on anything that a client could
+//! block or keep quiet.
 //!
-//! What arrives is thrown away unread: a datagram says only "look". A client that rings without end
-//! costs its card a wake-up each time and nobody their turn.
+//! Datagrams are discarded unread: a datagram says only "look". A client that rings without end
+//! costs its card a wake-up each time, and no client its turn.
 
 use crate::address;
 use crate::clock::{ns_to_tsc, tsc, tsc_to_ns};
@@ -26,18 +26,19 @@ use std::time::{Duration, Instant};
 use wire::bounds::CONTROL_DESCRIPTORS_MAX;
 use wire::control::PollMode;
 
-/// How long a card that may spin polls for work before it sleeps, in nanoseconds:
-/// about what sleeping and being woken costs.
+/// How long a card that may spin polls for work before it sleeps, in nanoseconds: about the cost of
+/// sleeping and being woken.
 pub const CARD_SPIN_NS: u64 = 10_000;
-/// The same while work of late came back within this time: a client that was woken by its answers
-/// needs some tens of microseconds until it sends the next requests, and a card that sleeps by then
-/// makes both sleep and be woken for ever.
+/// How long it polls if work of late came back within this time, in nanoseconds. A client that was
+/// woken by its answers needs some tens of microseconds until it sends the next requests. A card
+/// that sleeps by then would make both sides sleep and be woken for ever.
 pub const CARD_SPIN_LONG_NS: u64 = 50_000;
-/// How many gaps a card remembers: after a burst, the number of halvings until it spins only shortly again.
+/// How many short gaps a card remembers: after a burst, the number of halvings until it spins only
+/// shortly again.
 const GAPS_MAX: u32 = 8;
-/// Other descriptors that a sleeping card can watch.
+/// At most this many other descriptors are watched by a sleeping card.
 pub const EXTRA_DESCRIPTORS_MAX: usize = 2 * CONTROL_DESCRIPTORS_MAX;
-/// Most datagrams discarded after one wake-up; the others wake the card again.
+/// At most this many datagrams are discarded after one wake-up; the others wake the card again.
 const DRAIN_MAX: usize = 64;
 /// How often a spinning card polls its other descriptors, in nanoseconds.
 const EXTRA_EVERY_NS: u64 = 50_000;
@@ -57,15 +58,15 @@ pub struct Woken {
 #[derive(Debug)]
 pub struct Doorbell {
     socket: OwnedFd,
-    /// Where the ticks of [`PollMode::Every`] are counted from.
+    /// The ticks of [`PollMode::Every`] are counted from here.
     made: Instant,
     gaps: Gaps,
 }
 
-/// How soon work comes back of late.
+/// How soon work has come back of late.
 #[derive(Debug, Default)]
 struct Gaps {
-    /// Counts short gaps up, and is halved by a long one. Touched by the card's thread only.
+    /// Counted up by a short gap, and halved by a long one. Touched by the card's thread only.
     short: AtomicU32,
 }
 
@@ -75,7 +76,7 @@ impl Gaps {
         if self.short.load(Ordering::Relaxed) == 0 { CARD_SPIN_NS } else { CARD_SPIN_LONG_NS }
     }
 
-    /// Work came this long after the card had none.
+    /// Takes note that work came this long after the card had none.
     fn saw(&self, gap_ns: u64) {
         let short = self.short.load(Ordering::Relaxed);
         let short = if gap_ns <= CARD_SPIN_LONG_NS { (short + 1).min(GAPS_MAX) } else { short / 2 };
@@ -88,7 +89,7 @@ impl Doorbell {
     /// The daemon does this and hands the socket to the card.
     ///
     /// # Errors
-    /// Of the system calls; `AlreadyExists` where something else than a socket lies there.
+    /// Of the system calls; `AlreadyExists` if something other than a socket lies there.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let socket = address::bind(path, SocketType::DGRAM)?;
         Ok(Self { socket, made: world::now(), gaps: Gaps::default() })
@@ -97,7 +98,7 @@ impl Doorbell {
     /// Takes a doorbell that was handed over.
     ///
     /// # Errors
-    /// `InvalidInput` where the descriptor is not a datagram socket.
+    /// `InvalidInput` if the descriptor is not a datagram socket.
     pub fn from_fd(socket: OwnedFd) -> io::Result<Self> {
         match rustix::net::sockopt::socket_type(&socket) {
             Ok(SocketType::DGRAM) => Ok(Self { socket, made: world::now(), gaps: Gaps::default() }),
@@ -116,7 +117,7 @@ impl Doorbell {
     /// A client's end of the doorbell that is bound at this path.
     ///
     /// # Errors
-    /// Of the system calls; `ConnectionRefused` where the card is gone.
+    /// Of the system calls; `ConnectionRefused` if the card is gone.
     pub fn connect(path: &Path) -> io::Result<OwnedFd> {
         address::connect(path, SocketType::DGRAM)
     }
@@ -124,11 +125,11 @@ impl Doorbell {
     /// Waits, as `mode` says, until `pending` finds work, another descriptor is ready, or the timeout
     /// has passed.
     ///
-    /// `pending` must look at every queue ([`crate::CardQueue::pending`]); it is called many times.
-    /// `spin` tells [`PollMode::Adaptive`] whether it may spin: false where the clients of late
+    /// `pending` must look at every queue ([`crate::CardQueue::pending`]), and is called many
+    /// times. `spin` tells [`PollMode::Adaptive`] whether it may spin: false if the clients of late
     /// share this processor ([`crate::CardQueue::client_is_elsewhere`]). [`PollMode::Every`] looks
-    /// at whole multiples of its interval since the doorbell was made or taken over. Also says in
-    /// the status page which processor the card runs on.
+    /// at whole multiples of its interval since the doorbell was made or taken over. Also publishes
+    /// in the status page which processor the card runs on.
     ///
     /// # Errors
     /// Of the system calls.
@@ -168,14 +169,14 @@ impl Doorbell {
         Ok(woken)
     }
 
-    /// Sleeps until the doorbell rings, another descriptor is ready, or the timeout has passed;
-    /// not at all if `pending` finds work after the sleep was announced.
+    /// Sleeps until the doorbell rings, another descriptor is ready, or the timeout has passed. It
+    /// does not sleep if `pending` finds work after the sleep was announced.
     ///
     /// # Errors
     /// Of the system calls.
     ///
     /// # Panics
-    /// With more than [`EXTRA_DESCRIPTORS_MAX`] other descriptors.
+    /// If there are more than [`EXTRA_DESCRIPTORS_MAX`] other descriptors.
     pub fn sleep(
         &self,
         status: &StatusPage,
@@ -256,13 +257,13 @@ impl AsFd for Doorbell {
     }
 }
 
-/// Rings: an error means that the doorbell has been rung already, or that the card is gone, which
-/// its pidfd tells.
+/// Rings a doorbell. An error is ignored: the doorbell has been rung already, or the card is gone,
+/// which its pidfd shows.
 pub(crate) fn ring(socket: BorrowedFd<'_>) {
     world::ring(socket);
 }
 
-/// The processor that the calling thread runs on.
+/// The processor that the calling thread runs on; none if unknown.
 #[inline]
 pub(crate) fn current_processor() -> Option<u32> {
     u32::try_from(world::processor()).ok()
@@ -333,7 +334,8 @@ mod tests {
     fn a_card_spins_longer_while_work_comes_back_soon() {
         let gaps = Gaps::default();
         assert_eq!(gaps.spin_ns(), CARD_SPIN_NS);
-        // A client that had to be woken: too late for the short spin, in time for the long one.
+        // A gap of a client that had to be woken: too long for the short spin, short enough for the
+        // long one.
         gaps.saw(CARD_SPIN_LONG_NS);
         assert_eq!(gaps.spin_ns(), CARD_SPIN_LONG_NS);
         gaps.saw(CARD_SPIN_LONG_NS + 1);

@@ -1,4 +1,4 @@
-//! What can go wrong between a client and a card, by whose fault it is.
+//! Errors between a client and a card, by the side that is at fault.
 
 use wire::bounds::BULK_BYTES_MAX;
 use wire::frame::FrameError;
@@ -24,7 +24,8 @@ pub enum LinkError {
         /// The length in bytes.
         bytes: usize,
     },
-    /// The reply was collected before, or the request is another queue's: an error of the caller.
+    /// The reply was collected before, or the request belongs to another queue: an error of the
+    /// caller.
     NotInFlight,
 }
 
@@ -57,33 +58,33 @@ impl From<Violation> for LinkError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Violation {
-    /// A frame's header makes no sense.
+    /// The header of a frame is not valid.
     Frame(FrameError),
-    /// The client handed over a slot that the card has not answered yet.
+    /// The client handed over a slot whose request the card has not answered yet.
     SlotBusy {
-        /// The slot.
+        /// Number of the slot.
         slot: u32,
     },
     /// The slot is not handed over: the client took it back, or it does not exist.
     NotSubmitted {
-        /// The slot.
+        /// Number of the slot.
         slot: u32,
     },
     /// The client lent a bulk block that is lent to another of its requests already.
     BulkBusy {
-        /// The block.
+        /// Number of the block.
         block: u32,
     },
-    /// The card announced a reply in a slot, and it is not there.
+    /// The card announced a reply in a slot that holds none.
     Unanswered {
-        /// The slot.
+        /// Number of the slot.
         slot: u32,
     },
     /// The reply is to a request that was not made.
     Sequence {
         /// The sequence of the request.
         expected: u64,
-        /// What the reply says.
+        /// The sequence in the reply.
         found: u64,
     },
 }
@@ -116,14 +117,14 @@ impl From<FrameError> for Violation {
 pub enum ReplyError {
     /// The slot holds no taken request.
     NotTaken {
-        /// The slot.
+        /// Number of the slot.
         slot: u32,
     },
-    /// The payload does not fit: answer without it.
+    /// The payload does not fit: answer without a payload.
     TooLong {
-        /// Its length.
+        /// Length of the payload in bytes.
         bytes: usize,
-        /// The room that the request left for it.
+        /// The room that the request left for a reply, in bytes.
         room: usize,
     },
 }

@@ -1,14 +1,17 @@
-//! The table of failures: what is known of wrong PINs under each digest, written by the daemon, read by cards.
+//! The table of failures: how wrong PINs stand under each digest, written by the daemon, read by
+//! cards.
 //!
 //! ```text
 //! page 0     0 magic, 8 version, 16 whether everybody is refused
 //! page 1     a word for each entry: the first 62 bits of a digest, then two bits of what is known
 //! ```
-//! An entry lies in the first free word from the one on that its digest says, at most [`PROBES`] away, and never moves:
-//! a reader finds it, or a word that was never used. A word that is used no more says so, until the word behind it is
-//! free. Entries change by one store, so that whoever is told of a failure after that finds what follows from it.
+//! An entry lies in the first free word from its digest's place on, at most [`PROBES`] away, and
+//! never moves: a reader finds it, or a word that was never used. A word that is no longer used is
+//! marked, until the word behind it is free. Entries change by one store, so a reader that is told
+//! of a failure after that finds its effect.
 //!
-//! Digests are keyed: nobody chooses where entries lie, and what cards read tells neither a key nor a PAN.
+//! Digests are keyed: nobody chooses where entries lie, and the table reveals to cards neither a
+//! key nor a PAN.
 
 use crate::head::Head;
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
@@ -19,15 +22,15 @@ use wire::bounds::PIN_FAILURE_ROWS_MAX;
 use wire::pin::{Digest, Standing};
 
 const HEAD: Head = Head::new(*b"cryptPF\0", 1);
-/// Twice as many as there are rows: words are found soon.
+/// Number of words: twice the greatest number of rows, so that few words are read to find one.
 const WORDS: usize = 2 * PIN_FAILURE_ROWS_MAX;
 const FAILURES_BYTES: usize = PAGE_BYTES + 8 * WORDS;
-/// Words that are looked at for one entry: where none of them is free, there is no room for it.
+/// At most this many words are read for one entry: if none of them is free, the entry has no room.
 const PROBES: usize = 512;
-/// Whether everybody is refused.
+/// Offset of the word that is not 0 while everybody is refused.
 const EVERYBODY: usize = 16;
 
-/// A word that is used no more, before words that are.
+/// A word that is no longer used, before words that are.
 const LEFT: u64 = 3;
 
 const _: () = assert!(WORDS.is_power_of_two() && PROBES < WORDS);
@@ -40,7 +43,7 @@ pub struct FailureTable {
 }
 
 impl FailureTable {
-    /// An empty table.
+    /// Makes an empty table in sealed memory.
     ///
     /// # Errors
     /// Of the system calls.
@@ -55,17 +58,18 @@ impl FailureTable {
     /// A descriptor of the table for a card: read-only.
     ///
     /// # Errors
-    /// No descriptor left, or no `/proc`.
+    /// No descriptor is left, or no `/proc`.
     pub fn read_only(&self) -> io::Result<OwnedFd> {
         memory::read_only(self.file.as_fd())
     }
 
-    /// Refuses everybody, or no more.
+    /// Refuses everybody, or refuses everybody no longer.
     pub fn refuse_everybody(&self, refused: bool) {
         self.mapping.writable(EVERYBODY).store(u64::from(refused), Ordering::Release);
     }
 
-    /// Says what is known of a digest; `false` where there is no room for it, and nothing has changed.
+    /// Sets how failures under a digest stand; `false`, and nothing has changed, if the table has
+    /// no room for the digest.
     pub fn set(&self, digest: &Digest, standing: Standing) -> bool {
         let (own, home) = parts(digest);
         let mut free = None;
@@ -96,7 +100,7 @@ impl FailureTable {
         }
     }
 
-    /// Takes an entry out: with it the words before it that only led to it.
+    /// Takes an entry out, with the marked words before it that only led to it.
     fn leave(&self, at: usize) {
         if self.word((at + 1) % WORDS) != 0 {
             return self.put(at, LEFT);
@@ -130,14 +134,14 @@ impl FailureView {
     /// Joins the table as a reader.
     ///
     /// # Errors
-    /// [`JoinError`] where the descriptor is not a table of this version.
+    /// [`JoinError`] if the descriptor is not a table of this version.
     pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
         let mapping = Mapping::sealed(fd, FAILURES_BYTES, Access::Read, Inherit::Shared)?;
         HEAD.check(&mapping)?;
         Ok(Self { mapping })
     }
 
-    /// What is known of a digest.
+    /// How failures under a digest stand.
     pub fn standing(&self, digest: &Digest) -> Standing {
         let (own, home) = parts(digest);
         for at in (0..PROBES).map(|step| (home + step) % WORDS) {
@@ -163,8 +167,8 @@ impl FailureView {
     }
 }
 
-/// What a word holds of a digest, and where it is looked for first. No digest's part is that of a word that is used no
-/// more.
+/// The part of a digest that a word holds, and the word where the search begins. No digest's part
+/// equals the mark of a word that is no longer used.
 fn parts(digest: &Digest) -> (u64, usize) {
     let (first, last) = digest.0.split_at(8);
     let number = |half: &[u8]| half.try_into().map_or(0, u64::from_le_bytes);
@@ -208,7 +212,7 @@ mod tests {
         let (table, view) = both();
         let all: Vec<Digest> = (1..=40).map(|part| digest(part, WORDS as u64 - 3)).collect();
         assert!(all.iter().all(|one| table.set(one, Standing::Refused)));
-        // Every second is taken out, from the first and from the last.
+        // Every second entry is taken out, from the first and from the last.
         for one in all.iter().step_by(2) {
             assert!(table.set(one, Standing::Clean));
         }
@@ -216,7 +220,7 @@ mod tests {
             let expected = if at % 2 == 0 { Standing::Clean } else { Standing::Refused };
             assert_eq!(view.standing(one), expected, "{at}");
         }
-        // What is left is used again, and nothing stands there twice.
+        // Free words are used again, and no digest stands in two words.
         assert!(table.set(&all[0], Standing::Counted) && table.set(&all[1], Standing::Counted));
         assert_eq!(view.standing(&all[0]), Standing::Counted);
         assert!(table.set(&all[1], Standing::Clean));
@@ -238,7 +242,7 @@ mod tests {
         assert_eq!(view.standing(&all[PROBES - 1]), Standing::Counted);
     }
 
-    /// What is said of one tenant is said of no other, and those of one key do not crowd one place.
+    /// An entry of one tenant is of no other, and entries of one key do not crowd one place.
     #[test]
     fn tenants_are_told_apart() {
         let (table, view) = both();

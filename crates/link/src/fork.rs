@@ -1,7 +1,7 @@
 //! Tells a child of fork that it is one, without an atfork handler.
 //!
 //! One private page of the process is marked wipe-on-fork: the kernel hands every child a zeroed
-//! one. The page holds the process's epoch, a number that no ancestor had; a queue remembers the
+//! page. The page holds the process's epoch, a number that no ancestor had; a queue remembers the
 //! epoch in which it was made.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The highest epoch assigned by this process or, in a child that has not assigned one, by its parent.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
-/// What is asked for; the kernel gives, and wipes, the whole page.
+/// Bytes of the page that are asked for; the kernel gives, and wipes, a whole page.
 const WORD_BYTES: usize = size_of::<AtomicU64>();
 
 /// A number that differs between a process and each of its ancestors by fork.

@@ -1,4 +1,4 @@
-//! The head of memory that processes share. It is read and checked before anything else there.
+//! The head of shared memory, which is read and checked before anything else there.
 //!
 //! ```text
 //! 0 magic, 8 version of the layout, 16 generation of the card's process, in what a card's process writes
@@ -10,7 +10,7 @@ pub(crate) const MAGIC: usize = 0;
 pub(crate) const VERSION: usize = 8;
 const GENERATION: usize = 16;
 
-/// What a head must say.
+/// The words that the head of one kind of memory must hold.
 #[derive(Clone, Copy)]
 pub(crate) struct Head {
     magic: u64,
@@ -22,7 +22,7 @@ impl Head {
         Self { magic: u64::from_le_bytes(magic), version }
     }
 
-    /// Where each word belongs.
+    /// Offset and value of each word of the head.
     pub(crate) const fn words(self) -> [(usize, u64); 2] {
         [(MAGIC, self.magic), (VERSION, self.version)]
     }
@@ -33,13 +33,14 @@ impl Head {
         mapping.store(GENERATION, generation);
     }
 
-    /// Begins a file that is new, whose words are 0, or checks the one that is there.
+    /// Begins a new file, whose words are 0, or checks the head of an existing file.
     ///
     /// # Errors
     /// See [`Head::check`].
     pub(crate) fn begin_or_check(self, mapping: &Mapping) -> Result<(), JoinError> {
         if self.words().iter().all(|(place, _)| mapping.load(*place) == 0) {
-            // The magic last: a daemon that ends before it finds a head that it refuses.
+            // The magic comes last: if a daemon ends in between, the next one finds a head that it
+            // refuses.
             self.words().iter().rev().for_each(|(place, word)| mapping.store(*place, *word));
         }
         self.check(mapping)

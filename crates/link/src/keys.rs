@@ -1,9 +1,9 @@
 //! The key table: tokens of opened labels, written by the daemon, read by cards.
 //!
 //! A request names an entry and the generation that it had when the label was opened
-//! ([`KeyReference`]). The generation is the entry's seqlock as well: odd while it is written, and
-//! another one after each change. A reader that finds another generation than its reference names,
-//! before or after its copy, has a stale reference; it never has to try again.
+//! ([`KeyReference`]). The generation is also the entry's seqlock: odd while the entry is written,
+//! and different after each change. A reader whose reference names another generation, before or
+//! after its copy, has a stale reference and never has to try again.
 //!
 //! ```text
 //! page 0      0 magic, 8 version, 16 entries that were ever written
@@ -12,12 +12,13 @@
 //! page 65     units of a page: an entry is a run of them from its own on, with its note (up to 128 bytes),
 //!             then its token (up to 16 KiB)
 //! ```
-//! The lines lie apart from the units, so that no byte of a token can be read as a generation. Whose run a unit
-//! belongs to, the writer knows: the line of a unit that continues an entry is that of an empty entry.
+//! The lines lie apart from the units, so that no byte of a token can be read as a generation. The
+//! writer knows to which run a unit belongs: the line of a unit that continues an entry is that of
+//! an empty entry.
 //!
 //! The table is a file in the home's run folder, not a sealed memory: a new daemon finds it there
-//! and goes on with the generations of the old one, while cards keep their mapping. Only the daemon's
-//! user can enter that folder.
+//! and continues its generations, while cards keep their mapping. Only the daemon's user can enter
+//! that folder.
 
 use crate::head::Head;
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
@@ -30,15 +31,15 @@ use wire::KeyReference;
 use wire::bounds::{FRAME_BYTES, KEY_TABLE_ENTRIES, KEY_TABLE_UNIT_BYTES, TOKEN_BYTES_MAX};
 use wire::uses::Uses;
 
-/// Longest note of an entry: what a later daemon must know about it, such as its label.
+/// Longest note of an entry in bytes: data for a later daemon, such as the entry's label.
 pub const NOTE_BYTES_MAX: usize = 128;
 
 const HEAD: Head = Head::new(*b"cryptKT\0", 3);
 /// Length of a key table in bytes.
 pub const KEY_TABLE_BYTES: usize = UNITS + KEY_TABLE_ENTRIES * KEY_TABLE_UNIT_BYTES;
 
-/// Entries from here on were never written: nobody need look at them, so that their pages are not brought
-/// into memory.
+/// Offset of the number of entries that were ever written; later entries are not read, so that
+/// their pages are not brought into memory.
 const USED: usize = 16;
 
 const GENERATION: usize = 0;
@@ -47,15 +48,15 @@ const NOTE_LENGTH: usize = 16;
 const TOKEN_LENGTH: usize = 24;
 const USES: usize = 32;
 
-/// Where the lines and the units begin.
+/// Offsets at which the lines and the units begin.
 const LINES: usize = PAGE_BYTES;
 const UNITS: usize = LINES + KEY_TABLE_ENTRIES * FRAME_BYTES;
 
 const _: () = assert!(UNITS.is_multiple_of(PAGE_BYTES) && NOTE_BYTES_MAX.is_multiple_of(8));
 const _: () = assert!(TOKEN_BYTES_MAX.is_multiple_of(8));
 
-/// The reference names an entry that is not, or no longer, this tenant's key. The two cases
-/// are not distinguished, so that a tenant learns nothing about another's entries.
+/// The reference names an entry that is not, or no longer, this tenant's key. The two cases are not
+/// distinguished, so that a tenant learns nothing about entries of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale;
 
@@ -70,15 +71,15 @@ impl std::error::Error for Stale {}
 /// An entry in use, as the daemon reads it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What names it.
+    /// The reference that names the entry.
     pub reference: KeyReference,
-    /// Whose it is.
+    /// Tenant that the entry belongs to.
     pub tenant: u32,
-    /// What may be done with its key.
+    /// The uses that the entry allows of its key.
     pub uses: Uses,
-    /// What was noted with it.
+    /// The note that was written with the entry.
     pub note: Vec<u8>,
-    /// Its token.
+    /// Token of the entry.
     pub token: Vec<u8>,
 }
 
@@ -90,11 +91,12 @@ pub struct KeyTable {
 }
 
 impl KeyTable {
-    /// Opens the table at a path, or makes an empty one where there is none. An entry that a daemon
-    /// was writing when it died is revoked. There must be one writer at a time: the daemon holds its home's lock.
+    /// Opens the table at a path, or makes an empty one if the file is missing or empty. An entry
+    /// that a daemon was writing when it died is revoked. There must be one writer at a time: the
+    /// daemon holds its home's lock.
     ///
     /// # Errors
-    /// Of the system calls; `InvalidInput` where the file is not a key table of this version.
+    /// Of the system calls; `InvalidInput` if the file is not a key table of this version.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
@@ -116,12 +118,12 @@ impl KeyTable {
     /// A descriptor of the table for a card: read-only.
     ///
     /// # Errors
-    /// No descriptor left, or no `/proc`.
+    /// No descriptor is left, or no `/proc`.
     pub fn read_only(&self) -> io::Result<OwnedFd> {
         memory::read_only(self.file.as_fd())
     }
 
-    /// Replaces an entry, for every use; references to what it held become stale.
+    /// Replaces an entry, for all uses; references to the former entry become stale.
     ///
     /// # Panics
     /// As [`KeyTable::put_noted`].
@@ -129,19 +131,20 @@ impl KeyTable {
         self.put_noted(slot, tenant, Uses::ALL, &[], token)
     }
 
-    /// As [`KeyTable::put`], for these uses, with a note that [`KeyTable::entry`] gives back, to this daemon or a later
-    /// one.
+    /// As [`KeyTable::put`], for these uses, with a note that [`KeyTable::entry`] returns, to this
+    /// daemon or a later one. No other entry may have the units.
     ///
     /// # Panics
-    /// If the [units](key_table_units) from `slot` on are not all there, the token is empty or longer than
-    /// [`TOKEN_BYTES_MAX`], or the note longer than [`NOTE_BYTES_MAX`]: the key store holds no such token.
-    /// They must belong to no other entry.
+    /// If the [units](key_table_units) from `slot` on do not all exist, the token is empty or
+    /// longer than [`TOKEN_BYTES_MAX`], or the note is longer than [`NOTE_BYTES_MAX`]. The key
+    /// store holds no such token.
     pub fn put_noted(&self, slot: u32, tenant: u32, uses: Uses, note: &[u8], token: &[u8]) -> KeyReference {
         assert!(!token.is_empty(), "an entry holds a token");
         KeyReference { slot, generation: self.write(slot, tenant, uses, note, token) }
     }
 
-    /// Changes what may be done with the key of an entry, at once; references to it stay valid.
+    /// Changes the uses that an entry allows of its key, at once; references to the entry stay
+    /// valid.
     ///
     /// # Panics
     /// If the slot is not below [`KEY_TABLE_ENTRIES`].
@@ -158,7 +161,7 @@ impl KeyTable {
         self.write(slot, 0, Uses::NONE, &[], &[]);
     }
 
-    /// An entry; `None` where it is empty or does not exist.
+    /// An entry; `None` if it is empty or does not exist.
     pub fn entry(&self, slot: u32) -> Option<Entry> {
         let base = line(slot).filter(|_| slot < self.used())?;
         let (unit, token_bytes) = token_at(&self.mapping, slot)?;
@@ -222,15 +225,15 @@ impl KeyTableView {
     /// Joins the table as a reader.
     ///
     /// # Errors
-    /// [`JoinError`] where the descriptor is not a key table of this version.
+    /// [`JoinError`] if the descriptor is not a key table of this version.
     pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
         let mapping = Mapping::file(fd, KEY_TABLE_BYTES, Access::Read, Inherit::Shared)?;
         HEAD.check(&mapping)?;
         Ok(Self { mapping })
     }
 
-    /// Replaces the content of `token` by the token that the reference names, where it is `tenant`'s, and gives what
-    /// may be done with its key.
+    /// Replaces the content of `token` by the token that the reference names, if the token is
+    /// `tenant`'s, and returns the uses that its entry allows.
     ///
     /// # Errors
     /// [`Stale`]; `token` is then empty.
@@ -256,22 +259,23 @@ impl KeyTableView {
     }
 }
 
-/// Units that an entry with a token of this length takes.
+/// Number of units that an entry with a token of this length takes.
 pub const fn key_table_units(token_bytes: usize) -> usize {
     (NOTE_BYTES_MAX + token_bytes).div_ceil(KEY_TABLE_UNIT_BYTES)
 }
 
-/// Where the line of an entry is.
+/// Offset of an entry's line; none if the entry does not exist.
 fn line(slot: u32) -> Option<usize> {
     ((slot as usize) < KEY_TABLE_ENTRIES).then(|| LINES + slot as usize * FRAME_BYTES)
 }
 
-/// Where the first unit of an existing entry is.
+/// Offset of the first unit of an existing entry.
 fn unit(slot: u32) -> usize {
     UNITS + slot as usize * KEY_TABLE_UNIT_BYTES
 }
 
-/// Where the first unit of an entry is, and the length of its token, which lies within the table.
+/// Offset of an entry's first unit, and the length of its token in bytes; none if the token does
+/// not lie within the table.
 fn token_at(mapping: &Mapping, slot: u32) -> Option<(usize, usize)> {
     let bytes = length(mapping, line(slot)? + TOKEN_LENGTH, TOKEN_BYTES_MAX)?;
     (slot as usize + key_table_units(bytes) <= KEY_TABLE_ENTRIES).then(|| (unit(slot), bytes))

@@ -1,4 +1,4 @@
-//! Something that is closed and then open for good, and the threads of one process that wait for it.
+//! A latch, which opens once and for good, and the threads of one process that wait for it.
 
 use crate::process::timespec;
 use crate::world;
@@ -6,39 +6,39 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 const CLOSED: u32 = 0;
-/// Closed, and some thread sleeps.
+/// Closed, and at least one thread sleeps.
 const AWAITED: u32 = 1;
 const OPEN: u32 = 2;
-/// How long a waiter sleeps before it looks again, if nobody wakes it.
+/// How long a waiter sleeps before it looks again, if no thread wakes it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Closed, then open for good. Opening costs one exchange where nobody waits.
+/// A latch: closed, then open for good. Opening it costs one exchange if no thread waits.
 #[derive(Debug, Default)]
 pub struct Latch(AtomicU32);
 
 impl Latch {
-    /// A closed one.
+    /// A closed latch.
     pub const fn new() -> Self {
         Self(AtomicU32::new(CLOSED))
     }
 
-    /// Whether it is open; what was done before it was opened is then seen.
+    /// Whether the latch is open; everything written before it was opened is then seen.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.0.load(Ordering::Acquire) == OPEN
     }
 
-    /// Opens it, and wakes who waits.
+    /// Opens the latch, and wakes the threads that wait.
     pub fn open(&self) {
         if self.0.swap(OPEN, Ordering::Release) == AWAITED {
             world::futex_wake_all(&self.0);
         }
     }
 
-    /// Waits until it is open. In a child of fork whose parent was to open it, that is for ever.
+    /// Waits until the latch is open: for ever, in a child of fork whose parent was to open it.
     pub fn wait(&self) {
         while !self.is_open() {
-            // Fails where it has just been opened, and where others wait already.
+            // Fails if the latch has just been opened, and if other threads wait already.
             let _ = self.0.compare_exchange(CLOSED, AWAITED, Ordering::Relaxed, Ordering::Relaxed);
             world::futex_wait(&self.0, AWAITED, &timespec(LOOK_AGAIN));
         }

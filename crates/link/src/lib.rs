@@ -9,10 +9,11 @@
 //! | take requests, answer them | [`CardQueue`] | card |
 //! | sleep until there is work | [`Doorbell`] | card |
 //! | be woken, as an event loop, by any of many queues | [`Completion`] | client |
-//! | say and see how a card is | [`StatusPage`], [`StatusView`] | card; anyone |
-//! | what tenants have in flight on all cards | [`Accounts`], [`CardAccounts`] | daemon; card |
+//! | publish and read the state of a card | [`StatusPage`], [`StatusView`] | card; anyone |
+//! | count the requests that tenants have in flight on all cards | [`Accounts`], [`CardAccounts`] |
+//! daemon; card |
 //! | tokens of opened labels | [`KeyTable`], [`KeyTableView`] | daemon; card |
-//! | what is known of wrong PINs | [`FailureTable`], [`FailureView`] | daemon; card |
+//! | failures of PINs by digest | [`FailureTable`], [`FailureView`] | daemon; card |
 //! | control messages with descriptors | [`Channel`], [`Listener`] | everyone |
 //! | watch a process | [`PidFd`] | everyone |
 //! | wait for another thread | [`Latch`] | client |
@@ -26,17 +27,19 @@
 //! Replies come per slot, in any order; any thread of the client may claim any free slot.
 //!
 //! # Waiting
-//! A waiter spins for at most [`CLIENT_SPIN_NS`], and only where the card was awake when the request was
-//! submitted, runs on another processor, and spinning has paid lately. Then it sets its slot's bit
-//! in a waiting mask and sleeps on the reply word (FUTEX_WAIT, which reads a word of memory that the
-//! waiter cannot write); the card wakes it where the bit is set. It sleeps no longer than
-//! [`wire::bounds::LIVENESS_WAIT_NS`] before it looks at the card's pidfd. A thread that waits for any of
-//! many requests sleeps on a word of each queue instead, in which the card counts its rounds of answers, and
-//! is woken once a round. A card spins for at most
-//! [`CARD_SPIN_NS`], then sleeps on its doorbell. An event loop hands over what it sends at the end of a
-//! round ([`ClientQueue::stage`], [`ClientQueue::hand_over`]), sees by one word of a queue which requests are
-//! answered ([`ClientQueue::answered`]), and before it sleeps asks all its queues to be woken by one completion
-//! socket ([`ClientQueue::arm`]). [`wire::control::PollMode`] chooses among these on either side.
+//! A waiter spins for at most [`CLIENT_SPIN_NS`], and only if the card was awake when the request
+//! was submitted, runs on another processor, and spinning has paid lately. Then it sets its slot's
+//! bit in a waiting mask and sleeps on the reply word (FUTEX_WAIT, which reads a word of memory
+//! that the waiter cannot write); the card wakes it if the bit is set. After
+//! [`wire::bounds::LIVENESS_WAIT_NS`] the waiter wakes by itself and looks at the card's pidfd. A
+//! thread that waits for any of many requests sleeps instead on one word of each queue, and is
+//! woken once a round. In that word the card counts its rounds of answers. A card spins for at most
+//! [`CARD_SPIN_NS`], or [`CARD_SPIN_LONG_NS`] if work comes back soon, then sleeps on its doorbell.
+//! An event loop hands over its requests at the end of a round ([`ClientQueue::stage`],
+//! [`ClientQueue::hand_over`]), and sees by one word of a queue which requests are answered
+//! ([`ClientQueue::answered`]). Before it sleeps it asks all its queues to wake it by one
+//! completion socket ([`ClientQueue::arm`]). [`wire::control::PollMode`] chooses among these on
+//! either side.
 //!
 //! That neither side can sleep through the other's message is model-checked with loom, on the source
 //! that is used: `cargo test --release --manifest-path crates/link/loom/Cargo.toml`.
@@ -49,18 +52,19 @@
 //! add up. Claiming, submitting, taking, answering and collecting 64 bytes takes 0.2 us of processor time.
 //!
 //! # Decisions
-//! - **Two memories per queue, one a direction.** A descriptor open for reading only cannot be mapped
-//!   for writing, so neither side can change what the other said, and the card's own words (reply
-//!   words) need no suspicion on the card's side. The memories are sealed against resizing, and
-//!   their inodes are of mode 0600: nobody of another user can open the read-only descriptor anew for
-//!   writing through `/proc`. Within one user id that is possible; the unit of protection is the user id.
+//! - **Two memories per queue, one a direction.** A descriptor open for reading only cannot be
+//!   mapped for writing. So neither side can change what the other said, and the card need not
+//!   suspect its own words (reply words). The memories are sealed against resizing, and their
+//!   inodes are of mode 0600: no other user can open the read-only descriptor anew for writing
+//!   through `/proc`. Within one user id that is possible; the unit of protection is the user id.
 //! - **Bulk blocks lie in the same sparse memory** as the slots, rather than in another memory made
-//!   at first need: untouched pages cost nothing but addresses, and there is no message to the
-//!   daemon, no further descriptor and no intermediate state. What each block is for is in the
-//!   module `queue`; the rule for callers is at [`ClientQueue::submit_with_room`].
-//! - **A clear key does not stay in shared memory.** Of requests whose sender says that they hold one
-//!   ([`Request::secret`]) the client wipes its part when it has collected the reply, tells the card so by a
-//!   word of the queue, and the card wipes its part ([`CardQueue::wipe_released`]): each only writes its own memory.
+//!   at first need. Untouched pages cost nothing but addresses, and there is no message to the
+//!   daemon, no further descriptor and no intermediate state. The module `queue` says what each
+//!   block is for; the rule for callers is at [`ClientQueue::submit_with_room`].
+//! - **A clear key does not stay in shared memory.** If the sender says that a request holds one
+//!   ([`Request::secret`]), the client wipes its part when it has collected the reply. A word of
+//!   the queue tells the card, which wipes its own part ([`CardQueue::wipe_released`]): each side
+//!   only writes its own memory.
 //! - **Both masks and the submission word share one line**, which the card reads anyway.
 //! - **Lines are fetched before they are written** (`Mapping::will_write`): between processors that
 //!   share no cache a round trip is six moves of a line, of which two then overlap with others. Measured
@@ -70,8 +74,8 @@
 //!   ([`Violation`]) and loses its queue, and no one else notices.
 //! - **No reference to shared bytes.** Everything is copied in relaxed atomic words, measured at
 //!   15 to 50 GB/s. The module `memory` lists each way this could be unsound, and the answer.
-//! - **A generation ends with its process.** Whoever finds the pidfd dead gives the queue back; its
-//!   memory is unmapped and never joined to another card.
+//! - **A generation ends with its process.** A client that finds the pidfd dead gives the queue
+//!   back; its memory is unmapped and never joined to another card.
 //! - **fork.** A child has none of its parent's queue mappings (DONTFORK), and is told so at its next
 //!   call ([`LinkError::Forked`]) by a page that the kernel wipes on fork ([`fork::epoch`]). There
 //!   is no atfork handler. The child closes its copies of the descriptors when it drops the queue;

@@ -2,7 +2,7 @@
 //!
 //! No reference to its bytes ever exists. The only references are to `AtomicU64`, which another
 //! process may change at any time; everything longer is copied with relaxed atomic words into or
-//! out of private memory. A reader therefore has one private copy, and checks that.
+//! out of private memory. So a reader checks a private copy.
 //!
 //! # Each way this could be unsound, and the answer
 //! - *The file shrinks under the mapping (SIGBUS).* Memories are accepted only with the shrink,
@@ -33,50 +33,50 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 const WORD_BYTES: usize = 8;
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// Why a descriptor was not accepted as shared memory of ours.
+/// Why a descriptor was not accepted as shared memory.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JoinError {
     /// A system call failed.
     System {
-        /// Which one.
+        /// Name of the call.
         operation: &'static str,
-        /// Its error.
+        /// Error of the call.
         cause: io::Error,
     },
-    /// The memory has another size than its kind has.
+    /// The memory is not as long as its kind requires.
     Size {
-        /// Bytes that it must have.
+        /// The length that it must have, in bytes.
         expected: u64,
-        /// Bytes that it has.
+        /// The length that it has, in bytes.
         found: u64,
     },
     /// The memory could be resized by another process.
     Unsealed,
     /// The first word is not that of this kind of memory.
     Magic {
-        /// What stands there.
+        /// The first word, as found.
         found: u64,
     },
     /// The layout is of another version.
     Version {
-        /// The version found.
+        /// The version of the layout that was found.
         found: u64,
     },
     /// The number of slots is not a power of two up to [`wire::bounds::QUEUE_SLOTS_MAX`], or not
-    /// the one stated with the descriptor.
+    /// the number stated with the descriptor.
     Slots {
-        /// The number found.
+        /// The number of slots that was found.
         found: u64,
     },
     /// The memory belongs to another queue.
     Queue {
-        /// The number found.
+        /// The number of the queue that was found.
         found: u64,
     },
     /// The status page belongs to another process of the card.
     Generation {
-        /// The generation found.
+        /// The generation that was found.
         found: u64,
     },
 }
@@ -123,8 +123,8 @@ impl std::error::Error for JoinError {
 pub(crate) fn create_sealed(name: &str, bytes: usize) -> io::Result<OwnedFd> {
     world::fault("memfd_create")?;
     let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-    // A memfd's inode allows everyone everything: the holder of a read-only descriptor could open
-    // it for writing through /proc.
+    // The inode of a memfd allows everyone everything: a process with a read-only descriptor could
+    // open it for writing through /proc.
     rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
     rustix::fs::ftruncate(&fd, bytes as u64)?;
     rustix::fs::fcntl_add_seals(&fd, SEALS)?;
@@ -146,33 +146,33 @@ pub(crate) fn read_only(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// What a mapping may do.
+/// The accesses that a mapping allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// What a child of fork has of a mapping.
+/// The part of a mapping that a child of fork gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inherit {
-    /// The same mapping.
+    /// The child has the same mapping.
     Shared,
-    /// Nothing: its address may be taken by something else.
+    /// Nothing: the mapping's address may be used for other memory.
     Nothing,
 }
 
 /// Memory of a fixed length that other processes may read or write at any time.
 ///
-/// Having one proves that `bytes` bytes at `base` stay mapped until it is dropped, in the process
-/// that made it (in its children too where it is [`Inherit::Shared`]). It proves nothing about
-/// what stands there.
+/// A `Mapping` proves that `bytes` bytes at `base` stay mapped until it is dropped, in the process
+/// that made it (with [`Inherit::Shared`] also in its children). It proves nothing about the
+/// content.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
     access: Access,
-    /// The process that may touch it; `None` where children may as well.
+    /// Epoch of the process that may touch the mapping; `None` if children may as well.
     epoch: Option<u64>,
 }
 
@@ -224,7 +224,7 @@ impl Mapping {
         };
         world::mapped(base.as_ptr().addr(), bytes, fd);
         let mapping = Self { base, bytes, access, epoch };
-        // What lies in shared memory are requests and replies: not for core dumps.
+        // Shared memory holds requests and replies: not for core dumps.
         mapping.advise(Advice::LinuxDontDump)?;
         if inherit == Inherit::Nothing {
             mapping.advise(Advice::LinuxDontFork)?;
@@ -238,14 +238,14 @@ impl Mapping {
             .map_err(JoinError::system("madvise"))
     }
 
-    /// Whether this process has the mapping: false in a child of fork that did not inherit it,
-    /// which must then not use any other method.
+    /// Whether this process has the mapping: false in a child of fork that did not inherit it. Such
+    /// a child must not use any other method.
     #[inline]
     pub(crate) fn is_present(&self) -> bool {
         self.epoch.is_none_or(|epoch| epoch == fork::epoch())
     }
 
-    /// A word, for relaxed loads only where the mapping is read-only.
+    /// A word of the mapping; if the mapping is read-only, use it for relaxed loads only.
     ///
     /// # Panics
     /// If the word does not lie within the mapping or its offset is no multiple of 8.
@@ -258,7 +258,7 @@ impl Mapping {
         unsafe { &*self.base.as_ptr().add(offset).cast::<AtomicU64>() }
     }
 
-    /// A word, for stores.
+    /// A word of the mapping, for stores.
     ///
     /// # Panics
     /// As [`Mapping::word`], or if the mapping is read-only.
@@ -268,7 +268,8 @@ impl Mapping {
         self.word(offset)
     }
 
-    /// The low half of a word, for the futex calls of the kernel; never accessed as such from here.
+    /// The low half of a word, for the futex calls of the kernel; this program never reads or
+    /// writes it as such.
     #[inline]
     pub(crate) fn futex(&self, offset: usize) -> &AtomicU32 {
         let word: *const AtomicU64 = self.word(offset);
@@ -288,8 +289,8 @@ impl Mapping {
         self.writable(offset).store(value, Ordering::Relaxed);
     }
 
-    /// Fetches the line of a word for writing, so that its way from the other side's cache overlaps
-    /// with what is done before the first store. Has no effect but on time.
+    /// Fetches the cache line of a word for writing, so that its transfer from the other side's
+    /// cache overlaps with the work before the first store. Only saves time.
     #[inline]
     pub(crate) fn will_write(&self, offset: usize) {
         let _word = self.writable(offset);
@@ -300,8 +301,8 @@ impl Mapping {
         }
     }
 
-    /// Fetches the line of a word for reading, so that lines that will be needed one after the other come
-    /// from the other side's cache together. Has no effect but on time.
+    /// Fetches the cache line of a word for reading, so that several lines come from the other
+    /// side's cache together, not one after the other. Only saves time.
     #[inline]
     pub(crate) fn will_read(&self, offset: usize) {
         let _word = self.word(offset);
@@ -346,7 +347,7 @@ impl Mapping {
         }
     }
 
-    /// Overwrites `count` bytes, and what is left of their last word, with zeros.
+    /// Overwrites `count` bytes, and the rest of their last word, with zeros.
     ///
     /// # Panics
     /// As [`Mapping::copy_from_private`].
@@ -379,13 +380,13 @@ impl Drop for Mapping {
     }
 }
 
-/// Copies all of `source` to the begin of `target`.
+/// Copies all of `source` to the beginning of `target`.
 #[inline]
 fn copy_words_out(source: &[AtomicU64], target: &mut [MaybeUninit<u8>]) {
     let (chunks, _) = target.as_chunks_mut::<WORD_BYTES>();
     assert!(source.len() <= chunks.len());
     let lines = whole_lines(source.len());
-    // SAFETY: both have so many lines, and shared memory overlaps no private memory.
+    // SAFETY: both have this many lines, and shared memory overlaps no private memory.
     unsafe { copy_lines(source.as_ptr().cast(), chunks.as_mut_ptr().cast(), lines) };
     let done = lines * LINE_WORDS;
     for (word, chunk) in source[done..].iter().zip(&mut chunks[done..]) {
@@ -393,21 +394,22 @@ fn copy_words_out(source: &[AtomicU64], target: &mut [MaybeUninit<u8>]) {
     }
 }
 
-/// Copies whole lines of `source` to the begin of `target`, which has room for all of it; how many words these are.
+/// Copies the whole lines of `source` to the beginning of `target`, which has room for all of it;
+/// returns the number of words copied.
 #[inline]
 fn copy_lines_in(source: &[u8], target: &[AtomicU64]) -> usize {
     let lines = whole_lines(source.len() / WORD_BYTES);
     assert!(lines * LINE_WORDS <= target.len());
-    // SAFETY: both have so many lines, words may be stored to through a shared reference, and shared memory overlaps
-    // no private memory.
+    // SAFETY: both have this many lines, words may be stored to through a shared reference, and
+    // shared memory overlaps no private memory.
     unsafe { copy_lines(source.as_ptr(), target.as_ptr().cast_mut().cast(), lines) };
     lines * LINE_WORDS
 }
 
-/// Words of a line of the cache.
+/// Words of a cache line.
 const LINE_WORDS: usize = 8;
 
-/// How many lines of so many words are copied as lines.
+/// How many of these words are copied as whole lines.
 #[inline]
 const fn whole_lines(words: usize) -> usize {
     if cfg!(all(target_arch = "x86_64", not(miri))) { words / LINE_WORDS } else { 0 }
@@ -415,12 +417,14 @@ const fn whole_lines(words: usize) -> usize {
 
 /// Copies lines one after the other, each byte read once and written once.
 ///
-/// A copy by atomic words goes word by word: compilers join none of them. What it takes from what another process
-/// writes meanwhile may be torn elsewhere than at words, and is a claim either way. On this architecture loads and
-/// stores of this kind stay behind the loads and before the stores by which the two sides hand memory to each other.
+/// A copy by atomic words goes word by word: compilers join none of them. If another process writes
+/// meanwhile, this copy may be torn elsewhere than between words, and is a claim either way. On
+/// this architecture such loads and stores stay behind the loads, and before the stores, by which
+/// the two sides hand memory to each other.
 ///
 /// # Safety
-/// From `source` on as many lines may be read as from `target` on may be written, and they do not overlap.
+/// `lines` cache lines may be read from `source` on and written from `target` on, and the two do
+/// not overlap.
 #[inline]
 unsafe fn copy_lines(source: *const u8, target: *mut u8, lines: usize) {
     if lines == 0 {
@@ -429,8 +433,9 @@ unsafe fn copy_lines(source: *const u8, target: *mut u8, lines: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (source, target);
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads and writes exactly these lines, by the contract of this function. Assembly is no access that the
-    // compiler reasons about: that another process writes there meanwhile is no race of this program.
+    // SAFETY: reads and writes exactly these lines, by the contract of this function. The compiler
+    // does not reason about accesses in assembly: that another process writes there meanwhile is no
+    // race of this program.
     unsafe {
         core::arch::asm!(
             "2:",

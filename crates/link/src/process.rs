@@ -18,7 +18,7 @@ impl PidFd {
     /// Opens the process that has this number now.
     ///
     /// # Errors
-    /// `ESRCH` where there is none; otherwise of the system call.
+    /// `ESRCH` if no process has this number; otherwise of the system call.
     pub fn open(pid: u32) -> io::Result<Self> {
         if let Some(simulated) = world::open_process(pid) {
             return Ok(Self { fd: simulated? });
@@ -28,7 +28,7 @@ impl PidFd {
         Ok(Self { fd: rustix::process::pidfd_open(pid, PidfdFlags::empty())? })
     }
 
-    /// Takes a descriptor that was received; that it is a pidfd shows at its first use.
+    /// Takes a descriptor that was received; its first use shows whether it is a pidfd.
     pub fn from_fd(fd: OwnedFd) -> Self {
         Self { fd }
     }
@@ -36,13 +36,13 @@ impl PidFd {
     /// Another descriptor of the same process.
     ///
     /// # Errors
-    /// No descriptor left.
+    /// No descriptor is left.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { fd: self.fd.try_clone()? })
     }
 
-    /// Whether the process has ended, even if its parent has not collected it yet. A stopped process
-    /// has not. Where the kernel cannot say, false.
+    /// Whether the process has ended, even if its parent has not collected it yet. A stopped
+    /// process has not ended. False if the kernel cannot say.
     pub fn is_dead(&self) -> bool {
         self.wait_dead(Some(Duration::ZERO)).unwrap_or(false)
     }
@@ -50,7 +50,7 @@ impl PidFd {
     /// Waits until the process has ended; false after the timeout. `None` waits for ever.
     ///
     /// # Errors
-    /// Of the system call; being interrupted by a signal is one.
+    /// Of the system call; an interruption by a signal counts as one.
     pub fn wait_dead(&self, timeout: Option<Duration>) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
         let timeout = timeout.map(timespec);
@@ -58,10 +58,10 @@ impl PidFd {
         Ok(fds[0].revents().contains(PollFlags::IN))
     }
 
-    /// Sends SIGKILL, which also ends a stopped process; one that has ended is no error.
+    /// Sends SIGKILL, which also ends a stopped process; no error if the process has ended already.
     ///
     /// # Errors
-    /// Not permitted.
+    /// This process is not permitted to send the signal.
     pub fn kill(&self) -> io::Result<()> {
         if world::kill(self.fd.as_fd()) {
             return Ok(());
@@ -75,7 +75,7 @@ impl PidFd {
     /// Lets a stopped process go on.
     ///
     /// # Errors
-    /// Of `pidfd_send_signal`; none where the process has ended already.
+    /// Of `pidfd_send_signal`; none if the process has ended already.
     pub fn resume(&self) -> io::Result<()> {
         if world::resume(self.fd.as_fd()) {
             return Ok(());
@@ -86,11 +86,11 @@ impl PidFd {
         }
     }
 
-    /// Collects a child that has ended, so that it leaves the process table, and says how it ended;
-    /// none while it runs.
+    /// Collects a child that has ended, so that it leaves the process table, and returns how it
+    /// ended; none while the child runs.
     ///
     /// # Errors
-    /// `ECHILD` where the process is not a child of this one, or is collected already.
+    /// `ECHILD` if the process is not a child of this one, or is collected already.
     pub fn reap(&self) -> io::Result<Option<Ended>> {
         if let Some(ended) = world::reap(self.fd.as_fd()) {
             return Ok(ended);
@@ -103,7 +103,7 @@ impl PidFd {
         }))
     }
 
-    /// The descriptor, to be passed on.
+    /// The descriptor, to be handed to another process.
     pub fn into_fd(self) -> OwnedFd {
         self.fd
     }
@@ -115,7 +115,7 @@ impl AsFd for PidFd {
     }
 }
 
-/// A span for the kernel; longer ones than it can take become its longest.
+/// A span for the kernel; a span that the kernel cannot take becomes its longest.
 pub(crate) fn timespec(span: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),

@@ -1,7 +1,7 @@
-//! The memory of one queue: two sealed memories, and where everything lies in them.
+//! The memory of one queue: two sealed memories, and the layout that they share.
 //!
-//! Each direction is a separate memory, so that each side gets a descriptor with which it
-//! cannot write the other side's memory. Both have one layout:
+//! Each direction has a memory of its own, so that each side gets a descriptor that cannot write
+//! the other side's memory. Both memories have one layout:
 //!
 //! ```text
 //! 0        head page: magic, version, slots, number of the queue; at a line that depends on the
@@ -18,29 +18,29 @@
 //!
 //! - The card's words about answers are on another line than those about taken requests: a client that polls
 //!   for answers does not slow down a card that takes requests.
-//! - The line of the submission word moves through the page with the queue's number: a card sweeps
-//!   the words of a thousand idle queues, which at one page offset would all fall into one set of
+//! - The line of the submission word moves through the page with the queue's number. A card sweeps
+//!   the words of a thousand idle queues; at one page offset all of them would fall into one set of
 //!   the processor's cache.
 //! - A slot is an odd number of lines long for the same reason: at 4096 bytes apart the headers
 //!   of all slots would share a set.
 //! - In the reply memory the last word of a slot's header line is its reply word: the sequence of
-//!   the request that the slot answers. Header and word arrive with one line.
-//! - The length of a memory, which nobody can change, says how many bulk blocks there are. A queue without any takes
-//!   0.6 MiB with both its memories, all pages touched; sixteen blocks are 36 MiB more. So a client gets a queue with
-//!   blocks only when it has something long to send. This needs no state "not yet there" on either side,
-//!   as blocks added later would.
-//! - A memory is sparse: pages are allocated at their first use.
+//!   the request that was answered there. Header and word arrive with one line.
+//! - The number of bulk blocks follows from the length of a memory, which nobody can change. A
+//!   queue without blocks takes 0.6 MiB with both its memories, all pages touched; sixteen blocks
+//!   are 36 MiB more. So a client gets a queue with blocks only when it has something long to send.
+//!   Neither side needs a state "not yet there", as it would for blocks that are added later.
+//! - A memory is sparse: its pages are allocated at their first use.
 //!
 //! # Where a payload lies
 //! A request's or reply's payload of up to [`INLINE_BYTES_MAX`] bytes is always inline. A longer one
 //! lies in a bulk block of the same memory, up to [`BULK_BYTES_MAX`] bytes.
 //!
-//! The client owns the blocks of both memories in pairs: a request header whose `bulk` is not
+//! The client owns the blocks of both memories in pairs. A request header whose `bulk` is not
 //! [`wire::frame::BULK_NONE`] lends block `bulk` of the request memory and block `bulk` of the
-//! reply memory to this request until it is answered. That is so also where the request's own
-//! payload is inline: then the block is there for a long reply. The card puts a long reply into the block
+//! reply memory to this request until it is answered. This holds even if the request's own payload
+//! is inline: then the block is there for a long reply. The card puts a long reply into the block
 //! that the request lent, and names it in the reply header; for an inline reply that field is
-//! `BULK_NONE`. Where a reply is long and no block was lent, the card cannot answer with it
+//! `BULK_NONE`. If a reply is long and no block was lent, the card cannot answer with it
 //! ([`crate::ReplyError::TooLong`]).
 
 use crate::head::Head;
@@ -56,30 +56,31 @@ const LAYOUT_VERSION: u64 = 5;
 const REQUEST_HEAD: Head = Head::new(*b"cryptRQ\0", LAYOUT_VERSION);
 const REPLY_HEAD: Head = Head::new(*b"cryptRP\0", LAYOUT_VERSION);
 
-/// In the word of registers: the card has joined the queue and said what it holds.
+/// Bit of the word of registers: the card has joined the queue and published the registers that it
+/// holds.
 pub(crate) const KNOWN: u64 = 1 << 63;
 
 const SLOTS: usize = 16;
 const QUEUE: usize = 24;
 
 const SLOT_BYTES: usize = HEADER_BYTES + INLINE_BYTES_MAX + FRAME_BYTES;
-/// Within the header line of a slot in the reply memory.
+/// Offset of the reply word within the header line of a slot in the reply memory.
 const REPLY_WORD: usize = HEADER_BYTES - 8;
 
 const _: () = assert!(SLOT_BYTES.is_multiple_of(FRAME_BYTES) && !SLOT_BYTES.is_multiple_of(2 * FRAME_BYTES));
 const _: () = assert!(BULK_BYTES_MAX.is_multiple_of(PAGE_BYTES));
 
-/// Where things lie in the memories of a queue of this many slots.
+/// Offsets in the memories of a queue of this many slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) slots: u32,
     pub(crate) queue: u64,
-    /// Bulk blocks of each memory.
+    /// Number of bulk blocks of each memory.
     pub(crate) blocks: u32,
 }
 
 impl Layout {
-    /// With [`BULK_BLOCKS`] blocks.
+    /// The layout with [`BULK_BLOCKS`] blocks.
     ///
     /// # Errors
     /// [`JoinError::Slots`] unless `slots` is a power of two up to [`QUEUE_SLOTS_MAX`].
@@ -91,10 +92,10 @@ impl Layout {
         }
     }
 
-    /// That of a memory by its length.
+    /// The layout of a memory of this descriptor's length.
     ///
     /// # Errors
-    /// As [`Layout::new`]; [`JoinError::Size`] where no number of blocks makes this length.
+    /// As [`Layout::new`]; [`JoinError::Size`] if no number of blocks makes this length.
     pub(crate) fn of(fd: BorrowedFd<'_>, slots: u32, queue: u64) -> Result<Self, JoinError> {
         let most = Self::new(slots, queue)?;
         let found = rustix::fs::fstat(fd).map_err(JoinError::system("fstat"))?.st_size as u64;
@@ -103,25 +104,26 @@ impl Layout {
         layouts.find(|layout| layout.bytes() as u64 == found).ok_or(size)
     }
 
-    /// Length of either memory.
+    /// Length of either memory in bytes.
     pub(crate) fn bytes(self) -> usize {
         self.bulk(self.blocks)
     }
 
-    /// The client's submission word.
+    /// Offset of the client's submission word.
     pub(crate) fn submission(self) -> usize {
-        // Line 0 holds the head; the last two are the second and third line of the queue before.
+        // Line 0 holds the head; the two lines at the end hold the second and third line of a
+        // queue.
         const LINES: u64 = (PAGE_BYTES / FRAME_BYTES) as u64 - 3;
         (1 + (self.queue % LINES) as usize) * FRAME_BYTES
     }
 
-    /// In the reply memory: the submission word as far as the card has taken requests, for the client
-    /// to see what a dead card had taken.
+    /// In the reply memory: the submission word as far as the card has taken requests, which shows
+    /// a client what a dead card had taken.
     pub(crate) fn taken(self) -> usize {
         self.submission()
     }
 
-    /// In the reply memory: not 0 once the card serves the queue no more, though it may live on.
+    /// In the reply memory: not 0 once the card has ended the queue, though the card may live on.
     pub(crate) fn ended(self) -> usize {
         self.submission() + 8
     }
@@ -131,18 +133,19 @@ impl Layout {
         memory::write_at(reply, self.ended(), &1_u64.to_le_bytes())
     }
 
-    /// The client's mask of slots that a thread sleeps on.
+    /// Offset of the client's mask of slots that a thread sleeps on.
     pub(crate) fn waiting(self) -> usize {
         self.submission() + 8
     }
 
-    /// The number of the sleep from which the client's event loop is to be woken by the completion
-    /// socket; 0 while it is awake.
+    /// Offset of the number of the sleep from which the completion socket is to wake the client's
+    /// event loop; 0 while the loop is awake.
     pub(crate) fn events(self) -> usize {
         self.submission() + 16
     }
 
-    /// The client's count of threads that sleep until any of several requests is answered.
+    /// Offset of the client's count of threads that sleep until any of several requests is
+    /// answered.
     pub(crate) fn crowd(self) -> usize {
         self.submission() + 40
     }
@@ -157,54 +160,56 @@ impl Layout {
         self.rounds() + 8
     }
 
-    /// In the reply memory: [`KNOWN`] once the card has said which registers of the queue's domain it holds, and a bit
-    /// for each. On a line that is read for every request and hardly ever written.
+    /// In the reply memory: a bit for each register of the queue's domain that the card holds, and
+    /// [`KNOWN`] once the card has published them. On a line that is read for every request and
+    /// hardly ever written.
     pub(crate) fn registers(self) -> usize {
         self.rounds() + FRAME_BYTES
     }
 
-    /// One bit for each slot, toggled by the client when it has collected a reply that its card is to wipe.
+    /// Offset of a word with one bit for each slot, toggled by the client when it has collected a
+    /// reply that the card is to wipe.
     pub(crate) fn released(self) -> usize {
         self.submission() + 48
     }
 
-    /// The client's mask of slots whose request is to share no batch.
+    /// Offset of the client's mask of slots whose request is to share no batch.
     pub(crate) fn alone(self) -> usize {
         self.submission() + 32
     }
 
-    /// The processor that the client last submitted from, plus one.
+    /// Offset of the processor that the client last submitted from, plus one.
     pub(crate) fn processor(self) -> usize {
         self.submission() + 24
     }
 
-    /// A slot's header.
+    /// Offset of a slot's header.
     pub(crate) fn header(self, slot: u32) -> usize {
         PAGE_BYTES + slot as usize * SLOT_BYTES
     }
 
-    /// A slot's inline payload.
+    /// Offset of a slot's inline payload.
     pub(crate) fn inline(self, slot: u32) -> usize {
         self.header(slot) + HEADER_BYTES
     }
 
-    /// A slot's reply word.
+    /// Offset of a slot's reply word.
     pub(crate) fn reply_word(self, slot: u32) -> usize {
         self.header(slot) + REPLY_WORD
     }
 
-    /// A bulk block.
+    /// Offset of a bulk block.
     pub(crate) fn bulk(self, block: u32) -> usize {
         let slots_end = PAGE_BYTES + self.slots as usize * SLOT_BYTES;
         slots_end.next_multiple_of(PAGE_BYTES) + block as usize * BULK_BYTES_MAX
     }
 
-    /// One bit for each slot.
+    /// The bits of all slots.
     pub(crate) fn mask(self) -> u64 {
         u64::MAX >> (64 - self.slots)
     }
 
-    /// The words at the begin of either memory, in the order of their places.
+    /// The words at the beginning of either memory, in the order of their offsets.
     fn head(self, head: Head) -> [u8; 4 * 8] {
         let mut bytes = [0; 4 * 8];
         let own = [(SLOTS, self.slots.into()), (QUEUE, self.queue)];
@@ -224,8 +229,8 @@ impl Layout {
         expect(QUEUE, self.queue, |found| JoinError::Queue { found })
     }
 
-    /// Maps the memory that the client writes. Its head tells the client what it was given; to a card it says nothing,
-    /// since the client may have written over it before the card maps it.
+    /// Maps the memory that the client writes. Its head shows a client that it got the right
+    /// memory. A card does not read the head, which the client may have overwritten before.
     pub(crate) fn map_request(self, fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
         let mapping = Mapping::sealed(fd, self.bytes(), access, Inherit::Nothing)?;
         if access == Access::Write {
@@ -242,8 +247,9 @@ impl Layout {
     }
 }
 
-/// The two memories of a queue, as the daemon makes them and hands them out. Dropping it closes the
-/// daemon's descriptors; the memory lives as long as anyone maps it or holds a descriptor.
+/// The two memories of a queue, as the daemon makes them and hands them out. Dropping this value
+/// closes the daemon's descriptors; the memory lives as long as anyone maps it or holds a
+/// descriptor.
 #[derive(Debug)]
 pub struct QueueMemory {
     request: OwnedFd,
@@ -256,13 +262,13 @@ impl QueueMemory {
     /// [`QUEUE_SLOTS_MAX`], and [`BULK_BLOCKS`] bulk blocks.
     ///
     /// # Errors
-    /// `InvalidInput` for another number of slots; otherwise of the system calls, such as no
-    /// descriptor or no memory left.
+    /// `InvalidInput` for another number of slots; otherwise of the system calls, for instance if
+    /// no descriptor or no memory is left.
     pub fn create(slots: u32, queue: u64) -> io::Result<Self> {
         Self::create_with(slots, BULK_BLOCKS as u32, queue)
     }
 
-    /// As [`QueueMemory::create`], with so many bulk blocks in each direction.
+    /// As [`QueueMemory::create`], with this many bulk blocks in each direction.
     ///
     /// # Errors
     /// As [`QueueMemory::create`]; `InvalidInput` also for more than [`BULK_BLOCKS`].
@@ -273,7 +279,7 @@ impl QueueMemory {
         let layout = Layout { blocks, ..Layout::new(slots, queue).map_err(invalid)? };
         let make = |name, head| {
             let fd = memory::create_sealed(name, layout.bytes())?;
-            // Written rather than mapped for it: mapping, and what belongs to it, takes as long as all the rest.
+            // Written rather than mapped: mapping would take as long as everything else here.
             memory::write_at(fd.as_fd(), 0, &layout.head(head))?;
             Ok::<_, io::Error>(fd)
         };
@@ -284,7 +290,8 @@ impl QueueMemory {
         })
     }
 
-    /// Length of both memories together: so much can be pinned by whoever holds them, and not a page more.
+    /// Length of both memories together in bytes: a process with their descriptors can pin this
+    /// much, and no page more.
     pub fn bytes(&self) -> u64 {
         2 * self.layout.bytes() as u64
     }
@@ -297,12 +304,13 @@ impl QueueMemory {
     /// The client's descriptors: request memory for writing, reply memory for reading only.
     ///
     /// # Errors
-    /// No descriptor left, or no `/proc`.
+    /// No descriptor is left, or no `/proc`.
     pub fn for_client(&self) -> io::Result<[OwnedFd; 2]> {
         Ok([self.request.try_clone()?, memory::read_only(self.reply.as_fd())?])
     }
 
-    /// Tells the client, as its card would, that nothing will be answered. For a card that could not map the queue.
+    /// Tells the client, as its card would, that nothing will be answered. For a card that could
+    /// not map the queue.
     ///
     /// # Errors
     /// Of the system call.
@@ -382,7 +390,8 @@ mod tests {
         assert!(matches!(map(Layout::new(64, 5).unwrap(), &written), Err(JoinError::Size { .. })));
         assert!(layout.map_request(request.as_fd(), Access::Write).is_err());
         assert!(layout.map_reply(seen.as_fd(), Access::Write).is_err());
-        // What a client writes over its own head is no reason for a card not to take the queue and watch it.
+        // A client's write over its own head is no reason for a card not to take the queue and
+        // watch it.
         own.store(crate::head::MAGIC, 0);
         layout.map_request(request.as_fd(), Access::Read).unwrap();
         let other = Layout::new(8, 6).unwrap().map_reply(reply.as_fd(), Access::Write);

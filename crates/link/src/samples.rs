@@ -1,11 +1,12 @@
 //! A card's measurements of its work, for each tenant and each verb: counts, and how long requests
 //! waited and were served.
 //!
-//! [`Samples`] is the card's end, [`SamplesView`] anyone else's, mapped read-only. One thread writes,
-//! with relaxed loads and stores and no lock; a reader copies the words that it wants and computes from the copy.
-//! A copy is not a snapshot: a request may be counted in one word and not yet in another. Counts, sums and longest
-//! times never decrease, so the next copy has what this one lacks. The content is the card's claim: reading any
-//! content is harmless, and no time computed from it leaves the range of its histogram.
+//! [`Samples`] is the card's end, [`SamplesView`] anyone else's, mapped read-only. One thread
+//! writes, with relaxed loads and stores and no lock; a reader copies the words that it wants and
+//! computes from the copy. A copy is not a snapshot: a request may be counted in one word and not
+//! yet in another. Counts, sums and longest times never decrease, so the next copy has what this
+//! copy lacks. The content is the card's claim: reading any content is harmless, and no time
+//! computed from it leaves the range of its histogram.
 //!
 //! ```text
 //! page 0       head       0 magic, 8 version, 16 generation, 24 master-key registers held,
@@ -56,12 +57,12 @@ const _: () = assert!(TOTALS + 2 * TOTALS_STRIDE <= QUEUE_BUCKETS);
 const _: () = assert!(QUEUE_BUCKETS + BUCKETS * 8 <= SERVICE_BUCKETS);
 const _: () = assert!(SERVICE_BUCKETS + BUCKETS * 8 <= ROW_BYTES);
 
-/// Whose samples.
+/// The subject of a row of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Row {
-    /// A tenant's, by its account, below [`TENANTS_MAX`].
+    /// A tenant, by its account, below [`TENANTS_MAX`].
     Account(u32),
-    /// A verb's, by its slot in the verb table, below [`VERB_SLOTS`].
+    /// A verb, by its slot in the verb table, below [`VERB_SLOTS`].
     Verb(u32),
 }
 
@@ -81,10 +82,11 @@ impl Row {
     }
 }
 
-/// Which times.
+/// The kind of time that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// From the client's submission to the start of the pass. Its begin is the client's claim.
+    /// From the client's submission to the start of the pass. The time of submission is the
+    /// client's claim.
     Queue,
     /// From the start of the pass to its end: every request of a batch takes as long as the batch.
     Service,
@@ -103,28 +105,29 @@ impl Span {
     }
 }
 
-/// What is counted in a row.
+/// The counts of a row since the card's process started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Requests answered by a pass.
     pub requests: u64,
-    /// Requests refused before they ran; of accounts only.
+    /// Requests refused before they ran; counted for accounts only.
     pub refused: u64,
-    /// Batches that held one of its requests.
+    /// Batches that held a request of the account or verb.
     pub batches: u64,
-    /// Sum of the number of requests of each of these batches, others' included.
+    /// Sum of the numbers of requests in these batches, with requests of others.
     pub fill_sum: u64,
-    /// Its share of the time spent on batches, by estimated cost, in nanoseconds.
+    /// Share of the time spent on batches, by estimated cost, in nanoseconds.
     pub busy_ns: u64,
-    /// Payload bytes taken in.
+    /// Payload bytes of requests.
     pub bytes_in: u64,
-    /// Payload bytes given out.
+    /// Payload bytes of replies.
     pub bytes_out: u64,
     /// Requests answered with return code 4, 8, 12 and 16 each; all others were answered with return code 0.
     pub failed: [u64; FAILING_CODES.len()],
 }
 
-/// CCA's return codes but for 0: done with a remark, not done, not possible now, failed by an error of the processor.
+/// CCA's return codes except 0: done with a remark, not done, not possible now, failed by an error
+/// of the processor.
 pub const FAILING_CODES: [i32; 4] = [4, 8, 12, 16];
 
 const COUNTS: usize = 7 + FAILING_CODES.len();
@@ -141,7 +144,7 @@ impl Counts {
         ]
     }
 
-    /// Notes the return code of an answer; one that CCA does not have counts as 16.
+    /// Counts the return code of an answer; a code that CCA does not have counts as 16.
     #[inline]
     pub fn note_code(&mut self, return_code: i32) {
         if return_code != 0 {
@@ -151,7 +154,7 @@ impl Counts {
         }
     }
 
-    /// Answers by return code: 0, 4, 8, 12, 16.
+    /// Number of answers for each return code: 0, 4, 8, 12, 16.
     pub fn answers(&self) -> [(i32, u64); 1 + FAILING_CODES.len()] {
         let failed = self.failed.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
         std::array::from_fn(|at| match at.checked_sub(1) {
@@ -178,13 +181,13 @@ impl Counts {
         Self { requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out, failed }
     }
 
-    /// What was counted since an earlier copy of the same row.
+    /// The counts since an earlier copy of the same row.
     pub fn since(&self, before: &Self) -> Self {
         let (now, before) = (self.words(), before.words());
         Self::of_words(std::array::from_fn(|at| now[at].saturating_sub(before[at])))
     }
 
-    /// Adds another row's counts.
+    /// Adds the counts of another row.
     pub fn merge(&mut self, other: &Self) {
         let (mine, other) = (self.words(), other.words());
         *self = Self::of_words(std::array::from_fn(|at| mine[at].saturating_add(other[at])));
@@ -198,8 +201,8 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Makes the samples of a card's process of this generation, as the daemon does; the descriptor is
-    /// the card's, for writing.
+    /// Makes the samples of a card's process of this generation, as the daemon does. The descriptor
+    /// is the card's, for writing.
     ///
     /// # Errors
     /// Of the system calls.
@@ -214,7 +217,7 @@ impl Samples {
     /// A descriptor of the same memory for readers.
     ///
     /// # Errors
-    /// No descriptor left, or no `/proc`.
+    /// No descriptor is left, or no `/proc`.
     pub fn read_only(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         memory::read_only(fd)
     }
@@ -222,17 +225,17 @@ impl Samples {
     /// Joins the samples as the card.
     ///
     /// # Errors
-    /// [`JoinError`] where the descriptor is not such a memory, open for writing.
+    /// [`JoinError`] if the descriptor is not such a memory, open for writing.
     pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
         Ok(Self { mapping: map(fd, Access::Write)? })
     }
 
-    /// Says which master-key registers the card holds a current key of.
+    /// Publishes in which master-key registers the card holds a current key.
     pub fn set_registers(&self, held: HeldRegisters) {
         self.mapping.store(REGISTERS, held.bits());
     }
 
-    /// A row, to be written from now on; `None` where it does not exist.
+    /// A row to write to, which is in use from now on; `None` if it does not exist.
     #[inline]
     pub fn row(&self, row: Row) -> Option<RowWriter<'_>> {
         let index = row.index()?;
@@ -253,19 +256,20 @@ pub struct RowWriter<'a> {
 }
 
 impl RowWriter<'_> {
-    /// Adds to the counts.
+    /// Adds these counts to those of the row.
     #[inline]
     pub fn count(self, counts: &Counts) {
         for (at, count) in counts.words().into_iter().enumerate() {
-            // Most answers are complete, and most rows refuse nothing: their words stay where they are.
+            // Most answers are complete, and most rows refuse nothing: the words of zero counts are
+            // not touched.
             if count != 0 {
                 self.add(at * 8, count);
             }
         }
     }
 
-    /// Adds times to one bucket, by its number: see [`bucket`]. Not to the sum: that is
-    /// [`RowWriter::add_times`], once for many.
+    /// Adds times to one bucket, by its number: see [`bucket`]. Does not add to the sum:
+    /// [`RowWriter::add_times`] does that, once for many.
     ///
     /// # Panics
     /// If the bucket is not below [`BUCKETS`].
@@ -275,7 +279,7 @@ impl RowWriter<'_> {
         self.add(span.buckets() + bucket * 8, times);
     }
 
-    /// Adds to the sum of times, and remembers the longest of them.
+    /// Adds to the sum of times, and keeps the longest time.
     #[inline]
     pub fn add_times(self, span: Span, sum_ns: u64, longest_ns: u64) {
         self.add(span.totals(), sum_ns);
@@ -295,16 +299,16 @@ impl RowWriter<'_> {
 /// A private copy of one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowSamples {
-    /// What was counted.
+    /// The counts of the row.
     pub counts: Counts,
-    /// How long requests waited.
+    /// Times that requests waited.
     pub queue: Histogram,
-    /// How long the passes took that answered them.
+    /// Times of the passes that answered requests.
     pub service: Histogram,
 }
 
 impl RowSamples {
-    /// What happened since an earlier copy of the same row.
+    /// The samples since an earlier copy of the same row.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             counts: self.counts.since(&before.counts),
@@ -331,7 +335,7 @@ impl SamplesView {
     /// Joins the samples as a reader.
     ///
     /// # Errors
-    /// [`JoinError`] where the descriptor is not such a memory.
+    /// [`JoinError`] if the descriptor is not such a memory.
     pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
         Ok(Self { mapping: map(fd, Access::Read)? })
     }
@@ -341,7 +345,7 @@ impl SamplesView {
         Head::generation(&self.mapping)
     }
 
-    /// The master-key registers that the card says it holds a current key of.
+    /// The master-key registers in which the card claims to hold a current key.
     pub fn registers(&self) -> HeldRegisters {
         HeldRegisters::from_bits(self.mapping.load(REGISTERS))
     }
@@ -359,7 +363,7 @@ impl SamplesView {
         rows
     }
 
-    /// A copy of a row; `None` where it was never written or does not exist.
+    /// A copy of a row; `None` if it was never written or does not exist.
     pub fn read(&self, row: Row) -> Option<RowSamples> {
         let index = row.index()?;
         let (word, bit) = in_use(index);
@@ -376,8 +380,8 @@ impl SamplesView {
     }
 
     fn histogram(&self, base: usize, span: Span) -> Histogram {
-        // What is in the sum may then not be in a bucket yet, and never the other way round by much: a
-        // reader counts the buckets.
+        // A time in the sum may not be in a bucket yet, and hardly the other way round: readers
+        // count the buckets.
         let sum_ns = self.mapping.load(base + span.totals());
         let longest_ns = self.mapping.load(base + span.totals() + 8);
         let words = (0..BUCKETS).map(|at| self.mapping.load(base + span.buckets() + at * 8));
@@ -395,7 +399,8 @@ fn in_use(index: usize) -> (usize, u64) {
 }
 
 fn map(fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
-    // As the status page: nothing in it is private to a process, and reading it does no harm.
+    // A child of fork keeps the mapping, as that of the status page: nothing in it is private, and
+    // reading it does no harm.
     let mapping = Mapping::sealed(fd, SAMPLES_BYTES, access, Inherit::Shared)?;
     HEAD.check(&mapping)?;
     Ok(mapping)

@@ -1,9 +1,10 @@
-//! The status pages that a card writes about itself and everyone else reads: one with its state, followed by how
-//! long each verb takes, by its slot in the verb table.
+//! The status pages that a card writes about itself and everyone else reads. They hold its state,
+//! and how long each verb takes, by its slot in the verb table.
 //!
-//! A [`StatusPage`] is the card's end, a [`StatusView`] anyone else's, mapped read-only. What a reader finds is the
-//! card's claim about itself: good for choosing a card and for deciding whether to ring its doorbell, and nothing else.
-//! Each field is one atomic word; several fields read together are not a snapshot.
+//! A [`StatusPage`] is the card's end, a [`StatusView`] anyone else's, mapped read-only. A reader
+//! finds the card's claim about itself: good for choosing a card and for deciding whether to ring
+//! its doorbell, and for nothing else. Each field is one atomic word; several fields read together
+//! are not a snapshot.
 
 use crate::head::Head;
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
@@ -15,8 +16,9 @@ use wire::control::CardState;
 
 const HEAD: Head = Head::new(*b"cryptST\0", 5);
 
-// One line for what never changes, two for what every submission reads, written only where it has
-// changed, others for what every batch writes: readers of one do not disturb the writer of another.
+// One line for fields that never change. Two for fields that every submission reads, written only
+// when they change. Others for fields that every batch writes: readers of one line do not disturb
+// the writer of another.
 const ASLEEP: usize = 64;
 const PROCESSOR: usize = 72;
 const STATE: usize = 128;
@@ -27,12 +29,13 @@ const HEARTBEAT: usize = 192;
 const COUNTERS: usize = 256;
 const SERVICE: usize = 1024;
 const SERVICE_STRIDE: usize = 48;
-/// Slots are given out from 0 on, so that of these pages only those exist whose verbs are asked for.
+/// Verb slots are numbered from 0 on, so that of these pages only those exist whose verbs are asked
+/// for.
 const STATUS_BYTES: usize = (SERVICE + VERB_SLOTS * SERVICE_STRIDE).next_multiple_of(PAGE_BYTES);
 
 const _: () = assert!(COUNTERS + Counter::ALL.len() * 8 <= SERVICE);
 
-/// What a card counts.
+/// The events that a card counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Counter {
@@ -48,15 +51,15 @@ pub enum Counter {
     Polls = 4,
     /// Times that the card went to sleep.
     Sleeps = 5,
-    /// Times that the doorbell woke it.
+    /// Times that the doorbell woke the card.
     Wakeups = 6,
     /// Requests refused before they ran: grant, key reference, personality, form.
     Refused = 7,
     /// Queues ended because their client broke the rules of the link.
     Offences = 8,
-    /// Payload bytes taken in.
+    /// Payload bytes of requests.
     BytesIn = 9,
-    /// Payload bytes given out.
+    /// Payload bytes of replies.
     BytesOut = 10,
 }
 
@@ -76,7 +79,7 @@ impl Counter {
         Self::BytesOut,
     ];
 
-    /// Its name in snake case.
+    /// Name of the counter in snake case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -101,18 +104,18 @@ impl Counter {
 /// How long the requests of one verb take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceTime {
-    /// Requests measured.
+    /// Number of requests that were measured.
     pub requests: u64,
-    /// Sum of their times in nanoseconds.
+    /// Sum of the times of these requests in nanoseconds.
     pub sum_ns: u64,
     /// Moving average in nanoseconds, the last pass counting one eighth; 0 before the first.
     pub average_ns: u64,
-    /// Moving average of how many went through one pass together, in sixteenths.
+    /// Moving average of the number of requests that one pass answered together, in sixteenths.
     pub fill_16ths: u64,
-    /// Moving average of how long those took together, in nanoseconds.
+    /// Moving average of the time that the requests of one pass took together, in nanoseconds.
     pub pass_ns: u64,
-    /// As the fill, over passes that left requests behind: what a pass takes at the most. 0 where none
-    /// did yet.
+    /// As `fill_16ths`, over passes that left requests behind: the greatest number that a pass
+    /// takes. 0 before the first such pass.
     pub full_16ths: u64,
 }
 
@@ -123,8 +126,8 @@ pub struct StatusPage {
 }
 
 impl StatusPage {
-    /// Makes the page of a card's process of this generation, as the daemon does; the descriptor is
-    /// the card's, for writing. State [`CardState::Created`], all else zero.
+    /// Makes the page of a card's process of this generation, as the daemon does. The descriptor is
+    /// the card's, for writing. The state is [`CardState::Created`], everything else zero.
     ///
     /// # Errors
     /// Of the system calls.
@@ -139,7 +142,7 @@ impl StatusPage {
     /// A descriptor of the same page for readers.
     ///
     /// # Errors
-    /// No descriptor left, or no `/proc`.
+    /// No descriptor is left, or no `/proc`.
     pub fn read_only(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         memory::read_only(fd)
     }
@@ -147,7 +150,7 @@ impl StatusPage {
     /// Joins the page as the card.
     ///
     /// # Errors
-    /// [`JoinError`] where the descriptor is not such a page, open for writing.
+    /// [`JoinError`] if the descriptor is not such a page, open for writing.
     pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
         Ok(Self { mapping: map(fd, Access::Write)? })
     }
@@ -157,50 +160,50 @@ impl StatusPage {
         Head::generation(&self.mapping)
     }
 
-    /// Says where the card stands in its life.
+    /// Publishes the card's state.
     pub fn set_state(&self, state: CardState) {
         self.mapping.store(STATE, u64::from(state as u32));
     }
 
-    /// Says which processor the card runs on, where that has changed.
+    /// Publishes which processor the card runs on, if it has changed.
     pub fn set_processor(&self, processor: u32) {
         self.store_changed(PROCESSOR, u64::from(processor) + 1);
     }
 
-    /// Says, by the time-stamp counter, that the card is at work now.
+    /// Publishes, by the time-stamp counter, that the card is at work now.
     pub fn set_heartbeat(&self, tsc: u64) {
         self.mapping.store(HEARTBEAT, tsc);
     }
 
-    /// Says how many requests wait or run; when a pass begins and when it has ended.
+    /// Publishes how many requests wait or run: when a pass begins and when it has ended.
     pub fn set_queue_length(&self, requests: u64) {
         self.store_changed(QUEUE_LENGTH, requests);
     }
 
-    /// Says how many queues have requests that wait or run; when a pass begins.
+    /// Publishes how many queues have requests that wait or run: when a pass begins.
     pub fn set_claimants(&self, queues: u64) {
         self.store_changed(CLAIMANTS, queues);
     }
 
-    /// Says how long the last pass took, in nanoseconds; kept as the next power of two.
+    /// Publishes how long the last pass took, in nanoseconds; stored as the next power of two.
     pub fn set_pass(&self, ns: u64) {
         self.store_changed(PASS, ns.checked_next_power_of_two().unwrap_or(u64::MAX));
     }
 
-    /// Counts.
+    /// Adds this number to a counter.
     pub fn add(&self, counter: Counter, count: u64) {
         let offset = counter.offset();
         self.mapping.store(offset, self.mapping.load(offset).wrapping_add(count));
     }
 
-    /// Counts a request for the verb with this slot of the verb table that took `ns` nanoseconds; one
-    /// beyond [`VERB_SLOTS`] is not counted.
+    /// Counts a request for the verb with this slot of the verb table that took `ns` nanoseconds; a
+    /// slot beyond [`VERB_SLOTS`] is not counted.
     pub fn add_service(&self, slot: usize, ns: u64) {
         self.add_services(slot, 1, ns);
     }
 
-    /// As [`StatusPage::add_service`] for several requests of one pass that took `ns` nanoseconds each.
-    /// The queue length as it was said when the pass began tells whether the pass was full.
+    /// As [`StatusPage::add_service`] for several requests of one pass that took `ns` nanoseconds
+    /// each. The pass was full if the published queue length exceeds their number.
     pub fn add_services(&self, slot: usize, requests: u64, ns: u64) {
         if slot >= VERB_SLOTS || requests == 0 {
             return;
@@ -216,8 +219,8 @@ impl StatusPage {
         }
     }
 
-    /// Counts requests for a verb of a pass whose others for it were refused: its averages stay, by which clients
-    /// choose among cards.
+    /// Counts requests for a verb whose other requests in the pass were refused. The verb's
+    /// averages, by which clients choose among cards, stay as they are.
     pub fn count_services(&self, slot: usize, requests: u64, ns: u64) {
         if slot >= VERB_SLOTS {
             return;
@@ -228,7 +231,7 @@ impl StatusPage {
         self.mapping.store(at + 8, before.sum_ns.wrapping_add(ns.wrapping_mul(requests)));
     }
 
-    /// Leaves the line with its readers where nothing has changed.
+    /// Stores a word only if it changes: readers otherwise keep its cache line.
     fn store_changed(&self, offset: usize, value: u64) {
         if self.mapping.load(offset) != value {
             self.mapping.store(offset, value);
@@ -250,7 +253,7 @@ impl StatusView {
     /// Joins the page as a reader.
     ///
     /// # Errors
-    /// [`JoinError`] where the descriptor is not such a page.
+    /// [`JoinError`] if the descriptor is not such a page.
     pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
         Ok(Self { mapping: map(fd, Access::Read)? })
     }
@@ -260,7 +263,7 @@ impl StatusView {
         Head::generation(&self.mapping)
     }
 
-    /// Where the card stands; a number without meaning reads as [`CardState::Failed`].
+    /// The card's state; a number without meaning reads as [`CardState::Failed`].
     pub fn state(&self) -> CardState {
         let number = u32::try_from(self.mapping.load(STATE)).ok();
         number.and_then(CardState::from_number).unwrap_or(CardState::Failed)
@@ -271,7 +274,7 @@ impl StatusView {
         self.mapping.load(ASLEEP) != 0
     }
 
-    /// Processor that the card last said it runs on.
+    /// The processor that the card last published; none before that.
     pub fn processor(&self) -> Option<u32> {
         self.mapping.load(PROCESSOR).checked_sub(1).and_then(|number| u32::try_from(number).ok())
     }
@@ -281,12 +284,13 @@ impl StatusView {
         self.mapping.load(HEARTBEAT)
     }
 
-    /// Requests that wait or run.
+    /// Number of requests that wait or run, as last published.
     pub fn queue_length(&self) -> u64 {
         self.mapping.load(QUEUE_LENGTH)
     }
 
-    /// Queues that had requests when the last pass began; 0 before the first, or where the card does not say.
+    /// Number of queues that had requests when the last pass began; 0 before the first pass, or if
+    /// the card does not publish it.
     pub fn claimants(&self) -> u64 {
         self.mapping.load(CLAIMANTS)
     }
@@ -296,7 +300,7 @@ impl StatusView {
         self.mapping.load(PASS)
     }
 
-    /// A count since the card's process started.
+    /// Value of a counter since the card's process started.
     pub fn count(&self, counter: Counter) -> u64 {
         self.mapping.load(counter.offset())
     }
@@ -378,7 +382,7 @@ mod tests {
         let service = view.service(VERB_SLOTS - 1);
         assert_eq!((service.requests, service.sum_ns, service.average_ns), (3, 4000, 900));
         assert_eq!((service.fill_16ths, service.pass_ns), (18, 1100));
-        // Three are said to wait or run: both passes, over one and over two of them, left some behind.
+        // Three requests wait or run: both passes, over one and over two of them, left some behind.
         assert_eq!(service.full_16ths, 18);
         assert_eq!(view.service(VERB_SLOTS), ServiceTime::default());
         page.count_services(VERB_SLOTS - 1, 2, 90_000);

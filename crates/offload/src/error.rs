@@ -4,19 +4,19 @@ use facility::FacilityError;
 use std::fmt;
 use wire::Codes;
 
-/// What became of a call or of a request. The numbers are those of the C interface, and never change.
+/// The result of a call or of a request. The numbers are those of the C interface, and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Status {
-    /// All is well.
+    /// The call or request succeeded.
     Ok = 0,
-    /// As many requests are in flight as there may be: collect first.
+    /// As many requests are in flight as the loop permits: collect first.
     Again = -1,
-    /// An argument that nothing can be done with.
+    /// An argument that is not valid.
     Invalid = -2,
-    /// No handle, or one that was closed.
+    /// The number is no handle, or one that was closed.
     Handle = -3,
-    /// No key of this handle.
+    /// The key is not one of this handle.
     Key = -4,
     /// The handle belongs to the process that this one is a forked child of.
     Forked = -5,
@@ -24,22 +24,23 @@ pub enum Status {
     Closed = -6,
     /// Another thread is in a call with this handle.
     Busy = -7,
-    /// There is no home, or something of it cannot be read.
+    /// There is no home, or part of it cannot be read.
     Home = -8,
-    /// The caller may not.
+    /// The caller is not permitted to do this.
     Denied = -9,
-    /// No daemon, or no card that serves the request, within the time to wait for one. It did not run.
+    /// No daemon, or no card that serves the request, was found within the time to wait for one. The request did not
+    /// run.
     Unavailable = -10,
     /// A card or the daemon refused the operation; its codes say why.
     Refused = -11,
-    /// No answer, or one without sense. It may have run, which does no harm.
+    /// There was no answer, or one without sense. The request may have run, which does no harm.
     Failed = -12,
     /// A fault in this library.
     Fault = -13,
 }
 
 impl Status {
-    /// Every one.
+    /// All statuses, in the order of their numbers.
     pub const ALL: [Self; 14] = [
         Self::Ok,
         Self::Again,
@@ -57,7 +58,7 @@ impl Status {
         Self::Fault,
     ];
 
-    /// Its name in the C interface, without the prefix.
+    /// Name of the status in the C interface, without the prefix.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "OK",
@@ -81,7 +82,7 @@ impl Status {
 /// Why a call or a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffloadError {
-    /// For programs.
+    /// The status, for programs.
     pub status: Status,
     /// A card's or the daemon's return and reason code, with [`Status::Refused`].
     pub codes: Option<Codes>,
@@ -94,7 +95,7 @@ impl OffloadError {
         Self { status, codes: None, text: text.into() }
     }
 
-    /// A failure of the way to the cards, in an operation with an object.
+    /// A failure on the way to the cards, in the operation that `what` names.
     pub(crate) fn of(what: impl fmt::Display, error: &FacilityError) -> Self {
         let status = match error {
             FacilityError::Verb { codes, .. } => return Self::refused(what, *codes, error),
@@ -114,7 +115,7 @@ impl OffloadError {
         Self::new(status, format!("{what}: {error}"))
     }
 
-    /// A card's answer that is a refusal.
+    /// A card's refusal, as its answer states it.
     pub(crate) fn refused(what: impl fmt::Display, codes: Codes, cause: &impl fmt::Display) -> Self {
         Self { status: Status::Refused, codes: Some(codes), text: format!("{what}: {cause}") }
     }

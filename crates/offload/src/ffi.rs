@@ -1,7 +1,7 @@
 //! The functions of `cryptand-offload.h`, which says what each does.
 //!
-//! What callers point to is copied before it is looked at. No panic leaves a function, and none waits but those that
-//! say so.
+//! What callers point to is copied before it is read. No panic leaves a function, and no function waits unless the
+//! header says so.
 
 use crate::error::{OffloadError, Status};
 use crate::given::{self, STRUCTURE_BYTES_MAX, invalid};
@@ -31,7 +31,7 @@ const TEXT_BYTES: usize = 512;
 const DIGEST_BYTES_MAX: usize = 64;
 
 thread_local! {
-    /// Why the last call of a thread failed. It has no destructor, which could be gone before the last call.
+    /// Why the last call of a thread failed. The text has no destructor, which could run before the thread's last call.
     static TEXT: RefCell<[u8; TEXT_BYTES]> = const { RefCell::new([0; TEXT_BYTES]) };
 }
 
@@ -49,7 +49,7 @@ pub struct CryptandOffloadOptions {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CryptandOffloadResult {
-    /// The caller's number.
+    /// The number that the caller gave the request.
     pub id: u64,
     /// A [`Status`].
     pub status: i32,
@@ -57,15 +57,15 @@ pub struct CryptandOffloadResult {
     pub operation: u32,
     /// A card's return code, with [`Status::Refused`].
     pub return_code: u32,
-    /// Its reason code.
+    /// A card's reason code, with [`Status::Refused`].
     pub reason_code: u32,
-    /// A [`Kind`], of a public key.
+    /// A [`Kind`], for a public key.
     pub kind: u32,
-    /// Bytes of the answer.
+    /// Length of the answer in bytes.
     pub length: u32,
-    /// The answer.
+    /// The answer, in the first `length` bytes.
     pub bytes: [u8; ANSWER_BYTES_MAX],
-    /// Why there is none.
+    /// Why there is no answer; ends with a zero byte.
     pub text: [u8; TEXT_BYTES],
 }
 
@@ -79,7 +79,7 @@ impl std::fmt::Debug for CryptandOffloadResult {
 }
 
 impl CryptandOffloadResult {
-    /// Nothing.
+    /// A result without a request, whose fields are all zero.
     pub const fn empty() -> Self {
         Self {
             id: 0,
@@ -94,7 +94,7 @@ impl CryptandOffloadResult {
         }
     }
 
-    /// A request that has ended.
+    /// The result of a request that has ended.
     pub fn of(finished: &Finished) -> Self {
         let mut result = Self { id: finished.id, operation: finished.operation as u32, ..Self::empty() };
         let mut put = |bytes: &[u8]| {
@@ -126,19 +126,19 @@ fn put_text(text: &str, place: &mut [u8; TEXT_BYTES]) {
     place[..end].copy_from_slice(&text.as_bytes()[..end]);
 }
 
-/// Runs the body of a function; what goes wrong is its status, and the text of the thread.
+/// Runs the body of a function; an error becomes the returned status and the text of the thread.
 fn guarded(body: impl FnOnce() -> Result<c_int, OffloadError>) -> c_int {
     let error = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => return value,
         Ok(Err(error)) => error,
         Err(_) => OffloadError::new(Status::Fault, "a fault in libcryptand-offload; standard error shows it"),
     };
-    // A thread that is ending has no text any more.
+    // A thread that is ending has no text any more, so none is kept.
     let _ = TEXT.try_with(|place| place.try_borrow_mut().map(|mut place| put_text(&error.text, &mut place)));
     error.status as c_int
 }
 
-/// A copy of so many bytes.
+/// A copy of `length` bytes.
 ///
 /// # Safety
 /// `bytes` is null, or points to `length` bytes if these are at most `most`.
@@ -158,7 +158,7 @@ unsafe fn copied(
     Ok(copy)
 }
 
-/// A copy of a text.
+/// A copy of a text, without the zero byte at its end.
 ///
 /// # Safety
 /// `text` is null, or points to bytes of which one of the first `room` is zero, or as many as that.

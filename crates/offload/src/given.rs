@@ -1,4 +1,4 @@
-//! What callers in C pass, once it is copied: read before a home or a card is asked for anything.
+//! Arguments of callers in C, once they are copied: read before a home or a card is asked for anything.
 
 use crate::error::{OffloadError, Status};
 use crate::offload::LoopOptions;
@@ -24,8 +24,8 @@ pub fn length(operation: &str, bytes: usize, most: usize) -> Result<(), OffloadE
     Ok(())
 }
 
-/// Reads `struct cryptand_offload_options`, in this machine's byte order. A shorter one is of an older header: what it
-/// lacks is zero, the default. What a newer one has more must be zero.
+/// Reads `struct cryptand_offload_options`, in this machine's byte order. A shorter structure is of an older header:
+/// the fields that it lacks are zero, the default. Additional fields of a newer header must be zero.
 ///
 /// # Errors
 /// [`Status::Invalid`] for options that this version does not have, and for what no loop can be set to.
@@ -59,7 +59,7 @@ pub fn options(bytes: &[u8]) -> Result<(Options, LoopOptions), OffloadError> {
 /// Reads a label's bytes, without the zero at their end.
 ///
 /// # Errors
-/// [`Status::Invalid`] for what is not even text; [`Offload::key`](crate::Offload::key) reads the rest.
+/// [`Status::Invalid`] for bytes that are not even text; [`Offload::key`](crate::Offload::key) checks the rest.
 pub fn label(bytes: &[u8]) -> Result<&str, OffloadError> {
     std::str::from_utf8(bytes).map_err(|_| invalid("key: a label that is not ASCII"))
 }
@@ -67,7 +67,7 @@ pub fn label(bytes: &[u8]) -> Result<&str, OffloadError> {
 /// Reads a signature scheme of TLS.
 ///
 /// # Errors
-/// [`Status::Invalid`] for one that cards do not sign by.
+/// [`Status::Invalid`] for a scheme by which cards do not sign.
 pub fn scheme(number: u32) -> Result<Scheme, OffloadError> {
     let code = u16::try_from(number).ok().and_then(Scheme::of_code_point);
     code.ok_or_else(|| {

@@ -1,8 +1,8 @@
 //! The numbers by which programs in C name their loops.
 //!
-//! A handle is a number, and no pointer: one that was closed, or never was, is refused and not followed. No call waits
-//! for another thread's: a handle that another thread is in is busy. So no lock is there that a child of fork could
-//! wait for.
+//! A handle is a number and not a pointer: one that was closed, or never was, is refused and not followed. No call
+//! waits for another thread's call: a handle that another thread uses is busy. So there is no lock that a child of fork
+//! could wait for.
 
 use crate::error::{OffloadError, Status};
 use crate::offload::Offload;
@@ -11,21 +11,21 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, TryLockError};
 
-/// Handles of a process.
+/// Upper bound of the handles that a process has open at once.
 pub const HANDLES_MAX: usize = 256;
-/// Number of no handle.
+/// The number that no handle has.
 const NOBODY: u64 = 0;
 
-/// One loop, with what tells whether its descriptors are still its own.
+/// One loop, with the witness that its descriptors are still its own.
 struct Held {
     witness: Witness,
     offload: Offload,
 }
 
 struct Slot {
-    /// The handle that is in it.
+    /// Number of the handle in this place, or [`NOBODY`].
     number: AtomicU64,
-    /// The process that opened it.
+    /// The process that opened the handle.
     process: AtomicU32,
     held: Mutex<Option<Held>>,
 }
@@ -33,12 +33,13 @@ struct Slot {
 static SLOTS: [Slot; HANDLES_MAX] =
     [const { Slot { number: AtomicU64::new(NOBODY), process: AtomicU32::new(0), held: Mutex::new(None) } };
         HANDLES_MAX];
-/// Handles so far: no number is used again.
+/// Number of handles opened so far: no number is used again.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
-/// Makes a handle of what this function opens.
+/// Opens a loop with this function, and makes a handle of it.
 pub(crate) fn open(make: impl FnOnce() -> Result<Offload, OffloadError>) -> Result<u64, OffloadError> {
-    // First, so that its descriptor's number is the lowest: who closes descriptors from some number on closes it too.
+    // The witness comes first, so that its descriptor's number is the lowest: a host that closes all descriptors from
+    // some number on closes it too.
     let witness = Witness::new()
         .ok_or_else(|| OffloadError::new(Status::Failed, "open: no descriptor, or no memory, is left"))?;
     let held = Held { witness, offload: make()? };
@@ -56,7 +57,7 @@ pub(crate) fn open(make: impl FnOnce() -> Result<Offload, OffloadError>) -> Resu
     Err(OffloadError::new(Status::Again, format!("open: {HANDLES_MAX} handles are open, and no more can be")))
 }
 
-/// Does something with the loop of a handle.
+/// Runs a function on the loop of a handle.
 pub(crate) fn with<T>(
     number: u64,
     operation: &str,
@@ -78,17 +79,17 @@ pub(crate) fn with<T>(
     })
 }
 
-/// Ends a handle.
+/// Closes a handle.
 pub(crate) fn close(number: u64) -> Result<(), OffloadError> {
     let operation = "close";
     held(number, operation, |place| {
         let Some(mut held) = place.take() else { return Err(nobody(operation, number)) };
         slot(number).number.store(NOBODY, Ordering::Release);
         if !held.witness.stands() {
-            // Its descriptors' numbers are the host's.
+            // The numbers of its descriptors are the host's by now: they must not be closed.
             mem::forget(held);
         } else if held.offload.is_forked() {
-            // What is the parent's is let go of, not ended.
+            // The requests belong to the parent: they are let go of, not ended.
             while held.offload.collect().is_some() {}
         }
         Ok(())
@@ -119,7 +120,7 @@ fn held<T>(
             return Err(OffloadError::new(Status::Busy, text));
         }
         Err(TryLockError::Poisoned(poisoned)) => {
-            // Nothing is known of it but that it is not to be used.
+            // A panic has left the loop in an unknown state: it must not be used.
             let mut place = poisoned.into_inner();
             slot.number.store(NOBODY, Ordering::Release);
             mem::forget(place.take());
@@ -128,7 +129,7 @@ fn held<T>(
             return Err(OffloadError::new(Status::Fault, text));
         }
     };
-    // It may have been closed, and the place given to another, in between.
+    // The handle may have been closed in between, and its place given to another.
     if !is_meant() {
         return Err(nobody(operation, number));
     }

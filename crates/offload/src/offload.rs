@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use wire::bounds::DOMAINS_MAX;
 
-/// Labels that one loop names.
+/// Upper bound of the labels that one loop names.
 pub const KEYS_MAX: usize = 16 * 1024;
 
-/// What is set for one loop.
+/// Options of one loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopOptions {
     /// The domain of its keys.
@@ -32,7 +32,7 @@ impl Default for LoopOptions {
 }
 
 impl LoopOptions {
-    /// Whether a loop can be set so; else what is wrong.
+    /// Checks the options; the error says what is wrong.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !(1..=LOOP_REQUESTS_MAX).contains(&self.in_flight_max) {
             return Err(format!(
@@ -47,28 +47,28 @@ impl LoopOptions {
     }
 }
 
-/// A label that a loop knows. Of no use in another loop.
+/// A label that a loop knows. A key is of no use in another loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(pub(crate) u64);
 
 /// A request that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// The caller's number.
+    /// The number that the caller gave the request.
     pub id: u64,
-    /// What was asked for.
+    /// The operation that was asked for.
     pub operation: Operation,
-    /// What came of it.
+    /// The answer, or why there is none.
     pub answer: Result<Answer, OffloadError>,
 }
 
-/// A request that was taken in.
+/// A request that was submitted and has not been collected.
 struct Pending {
     id: u64,
     operation: Operation,
-    /// What the numbers of an answer become.
+    /// Padding of the signature, by which the numbers of the answer become its bytes.
     padding: Padding,
-    /// Place of its label.
+    /// Index of the request's label.
     key: u32,
     is_cancelled: bool,
 }
@@ -80,11 +80,11 @@ struct Pending {
 pub struct Offload {
     completions: Completions,
     options: LoopOptions,
-    /// In every key of this loop, and in no other's.
+    /// A number that every key of this loop holds, and no key of another loop.
     mark: u32,
     keys: Vec<(Label, Field)>,
     places: HashMap<Field, u32>,
-    /// By the number that the facility knows each request by.
+    /// The requests, by the number under which the facility knows each.
     pending: Vec<Option<Pending>>,
     free: Vec<u32>,
     ids: HashMap<u64, u32>,
@@ -109,10 +109,10 @@ impl Offload {
         Self::new(&facility, of_loop)
     }
 
-    /// Another loop over a facility that several share.
+    /// Opens a further loop over a facility that several loops share.
     ///
     /// # Errors
-    /// [`Status::Invalid`] for a bound or domain that there cannot be, [`Status::Failed`] where no descriptor is left.
+    /// [`Status::Invalid`] for a bound or domain that is out of range, [`Status::Failed`] where no descriptor is left.
     pub fn new(facility: &Facility, options: LoopOptions) -> Result<Self, OffloadError> {
         static MARKS: AtomicU32 = AtomicU32::new(1);
         let home = facility.home().folder().display().to_string();
@@ -160,7 +160,8 @@ impl Offload {
         Ok(Key(u64::from(self.mark) << 32 | u64::from(place)))
     }
 
-    /// Asks for a signature over a digest, under a number that no request of this loop has that was not collected.
+    /// Asks for a signature over a digest. The number must not be that of another request of this loop that was not
+    /// collected.
     ///
     /// # Errors
     /// [`Status::Invalid`] for a digest of another length than the scheme's and a number that is in use,
@@ -195,7 +196,7 @@ impl Offload {
         })
     }
 
-    /// Asks for the public key.
+    /// Asks for the public key that belongs to the key.
     ///
     /// # Errors
     /// As [`Offload::sign`].
@@ -207,8 +208,8 @@ impl Offload {
         })
     }
 
-    /// Gives a request up: it is not collected, and its number is free. A card may compute it all the same. False where
-    /// no request has this number.
+    /// Gives a request up: it is not collected, and its number is free. A card may compute it all the same. False if no
+    /// request has this number.
     pub fn cancel(&mut self, id: u64) -> bool {
         let Some(number) = self.ids.remove(&id) else { return false };
         if let Some(Some(pending)) = self.pending.get_mut(number as usize) {
@@ -217,7 +218,8 @@ impl Offload {
         true
     }
 
-    /// The next request that has ended; none where there is none now. What was submitted is handed to the cards then.
+    /// The next request that has ended; `None` if there is none now, and then the submitted requests are handed to the
+    /// cards.
     pub fn collect(&mut self) -> Option<Finished> {
         while let Some((number, outcome)) = self.completions.collect(&mut self.reply) {
             let place =
@@ -238,13 +240,13 @@ impl Offload {
         None
     }
 
-    /// To be called before the loop sleeps on the descriptor: from here on it is readable when there is something to
-    /// collect. False where there is already.
+    /// To be called before the loop sleeps on the descriptor: from here on the descriptor is readable when there is
+    /// something to collect. False if there is something already.
     pub fn arm(&mut self) -> bool {
         self.completions.arm()
     }
 
-    /// Hands what was submitted to the cards now; [`Offload::collect`] and [`Offload::arm`] do so at the end of a
+    /// Hands the submitted requests to the cards now; [`Offload::collect`] and [`Offload::arm`] do so at the end of a
     /// round.
     pub fn flush(&mut self) {
         self.completions.flush();
@@ -261,7 +263,7 @@ impl Offload {
         self.completions.in_flight()
     }
 
-    /// Whether it belongs to the process that this one is a forked child of.
+    /// Whether the loop belongs to the process that this one is a forked child of.
     pub fn is_forked(&self) -> bool {
         self.completions.is_forked()
     }
@@ -312,7 +314,7 @@ impl Offload {
         Answer::of_reply(pending.operation, pending.padding, &self.reply.arguments()).map_err(named)
     }
 
-    /// The place of a key's label.
+    /// The index of a key's label.
     fn place(&self, operation: Operation, key: Key) -> Result<u32, OffloadError> {
         let place = key.0 as u32;
         match key.0 >> 32 == u64::from(self.mark) && (place as usize) < self.keys.len() {

@@ -18,7 +18,7 @@ pub const ANSWER_BYTES_MAX: usize = 1024;
 /// Longest ciphertext in bytes: that of RSA with 4,096 bits.
 pub const CIPHERTEXT_BYTES_MAX: usize = MODULUS_BYTES_MAX;
 
-/// A hash that cards sign.
+/// A hash whose digests cards sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hash {
     /// SHA-256.
@@ -30,7 +30,7 @@ pub enum Hash {
 }
 
 impl Hash {
-    /// Length of its digests in bytes.
+    /// Length of a digest in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Self::Sha256 => 32,
@@ -53,13 +53,13 @@ impl Hash {
 pub struct Scheme {
     /// Padding, or ECDSA.
     pub padding: Padding,
-    /// What the digest was made with.
+    /// The hash that the digest was made with.
     pub hash: Hash,
 }
 
 impl Scheme {
-    /// The scheme of a code point of TLS (RFC 8446, 4.2.3); none of one that cards do not sign by. The curve that TLS
-    /// 1.3 joins to an ECDSA scheme is not looked at, as in TLS 1.2: the key has it.
+    /// The scheme of a code point of TLS (RFC 8446, 4.2.3); `None` for a scheme by which cards do not sign. The curve
+    /// that TLS 1.3 joins to an ECDSA scheme is ignored, as in TLS 1.2: the key determines the curve.
     pub const fn of_code_point(code: u16) -> Option<Self> {
         let (padding, hash) = match code {
             0x0401 => (Padding::RsaPkcs1, Hash::Sha256),
@@ -76,7 +76,7 @@ impl Scheme {
         Some(Self { padding, hash })
     }
 
-    /// A request for a signature by the key under a label; none for a digest of another length.
+    /// A request for a signature by the key under a label; `None` for a digest of another length.
     pub fn request(self, label: &Field, digest: &[u8]) -> Option<SignatureRequest> {
         SignatureRequest::new(label, self.padding, self.hash.of_engine(), digest)
     }
@@ -86,7 +86,7 @@ impl Scheme {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
-    /// Of none of the kinds below.
+    /// A key of none of the kinds below.
     Other = 0,
     /// RSA.
     Rsa = 1,
@@ -100,7 +100,7 @@ pub enum Kind {
     Ed25519 = 5,
 }
 
-/// What was asked for. The numbers are those of the C interface, and never change.
+/// The operation that a request asks for. The numbers are those of the C interface, and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Operation {
@@ -122,7 +122,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// What a request gave. Secrets in it are wiped when it is dropped.
+/// The answer to a request. Secrets in it are wiped when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Answer {
     /// A signature: as long as the modulus for RSA, a DER structure for ECDSA.
@@ -144,10 +144,10 @@ impl fmt::Debug for Answer {
 }
 
 impl Answer {
-    /// What a card's answer means; the padding is that of a signature.
+    /// Reads a card's answer; `padding` is that of a signature.
     ///
     /// # Errors
-    /// [`Status::Failed`], with what is wrong with it.
+    /// [`Status::Failed`], with the fault of the answer.
     pub fn of_reply(
         operation: Operation,
         padding: Padding,

@@ -1,4 +1,4 @@
-//! One short text by AEAD: session keys under passphrases, locks of private keys.
+//! AEAD over one short text: session keys under passphrases, and locks of private keys.
 
 use crate::compute::engine;
 use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};
@@ -7,7 +7,7 @@ use engine::{AeadItem, CipherDirection, GcmItem};
 /// Length of a tag in bytes.
 pub(crate) const TAG_BYTES: usize = 16;
 
-/// Enciphers in place and returns the tag; none if the parameters do not fit.
+/// Enciphers in place and returns the tag; `None` if the parameters do not fit together.
 pub(crate) fn seal(
     (cipher, mode): (SymmetricKeyAlgorithm, AeadAlgorithm),
     key: &[u8],
@@ -34,7 +34,7 @@ pub(crate) fn seal(
     }
 }
 
-/// Deciphers in place; none if the text does not authenticate, or the parameters do not fit.
+/// Deciphers in place; `None` if the text does not authenticate, or if the parameters do not fit together.
 pub(crate) fn open(
     (cipher, mode): (SymmetricKeyAlgorithm, AeadAlgorithm),
     key: &[u8],
@@ -61,7 +61,8 @@ pub(crate) fn open(
     }
 }
 
-/// Only AES is allowed with these modes; the engine would take another cipher's key of the same length for an AES key.
+/// Whether the cipher is AES, the only one that is allowed with these modes. The engine would take another cipher's key
+/// of the same length for an AES key.
 fn is_aes(cipher: SymmetricKeyAlgorithm) -> bool {
     use SymmetricKeyAlgorithm::{AES128, AES192, AES256};
     matches!(cipher, AES128 | AES192 | AES256)

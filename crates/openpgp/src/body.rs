@@ -6,7 +6,7 @@
 //! | a body in authenticated chunks, SEIPDv2 and GnuPG's packet 20, on any number of threads | [`chunked::ChunkCipher`] |
 //! | the packets around a body and inside it | [`grammar::Outer`], [`grammar::Inner`] |
 //!
-//! Everything works in place, on pieces of any size, and buffers no more than the format demands.
+//! All functions work in place, on pieces of any size, and buffer no more than the format demands.
 
 mod cfb;
 pub mod chunked;

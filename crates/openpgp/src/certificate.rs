@@ -3,14 +3,14 @@
 //! | need | where |
 //! |---|---|
 //! | parse from bytes, armored or not, public or private | [`Certificate::parse_all`], [`Certificate::parse_each`] |
-//! | whether and for what it may be used | [`Certificate::check`], [`Valid`] |
-//! | what its owner can read | [`Valid::announces`], [`strongest_form`], [`is_announced`] |
-//! | what algorithms are good enough | [`policy`] |
+//! | check whether and for what a certificate may be used | [`Certificate::check`], [`Valid`] |
+//! | features that the owner's programs can read | [`Valid::announces`], [`strongest_form`], [`is_announced`] |
+//! | algorithms that are strong enough | [`policy`] |
 //!
 //! Third-party signatures are kept up to [`OTHERS_SIGNATURES_MAX`]; nothing here depends on them.
 //!
-//! Components that the primary key's own signature does not bind are not used. Unverified bytes are kept, since
-//! other programs may understand them, but have no effect.
+//! Components that no signature of the primary key binds are not used. Unverified bytes are kept, since other programs
+//! may understand them, but have no effect.
 
 mod announced;
 mod bounds;
@@ -47,28 +47,28 @@ pub use policy::Policy;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
     inner: SignedPublicKey,
-    /// Subkeys that are not understood, public halves.
+    /// Public halves of subkeys of an unsupported kind.
     opaque: Vec<Opaque>,
 }
 
 /// A key that messages are encrypted to.
 #[derive(Clone, Debug)]
 pub struct EncryptionKey {
-    /// The primary key of its certificate.
+    /// Fingerprint of the certificate's primary key.
     pub certificate: Fingerprint,
-    /// The key.
+    /// The public key that session keys are enciphered to.
     pub key: KeyPacket,
-    /// Whether the message does not name the key (a wildcard, RFC 9580, 5.1.1).
+    /// Whether the message hides the key's identity (a wildcard, RFC 9580, 5.1.1).
     pub is_hidden: bool,
 }
 
 impl Certificate {
-    /// Of these packets.
+    /// A certificate of these packets.
     pub fn new(inner: SignedPublicKey) -> Self {
         Self { inner, opaque: Vec::new() }
     }
 
-    /// With the public halves of subkeys that are not understood.
+    /// A certificate with the public halves of subkeys of an unsupported kind.
     pub(crate) fn with_opaque(inner: SignedPublicKey, opaque: &[Opaque]) -> Self {
         let opaque = opaque.iter().filter_map(Opaque::public_half).collect();
         Self { inner, opaque }
@@ -83,25 +83,25 @@ impl Certificate {
         self.opaque.iter().map(Opaque::name).collect()
     }
 
-    /// Every certificate in these bytes, armored or not; for private keys, the public half. At least one.
+    /// Every certificate in these bytes, armored or not, at least one. Of private keys, the public half is taken.
     ///
     /// # Errors
-    /// [`CertificateError`] where there is none, or one of them cannot be read.
+    /// [`CertificateError`] if there is none, or one of them cannot be read.
     pub fn parse_all(bytes: &[u8]) -> Result<Vec<Self>, CertificateError> {
         Self::parse_each(bytes)?.into_iter().collect()
     }
 
-    /// As [`Certificate::parse_all`], each with its own result: for imports that take whatever is valid.
+    /// As [`Certificate::parse_all`], with one result for each certificate: for imports that take all valid ones.
     ///
     /// # Errors
-    /// [`CertificateError`] where there is nothing to read.
+    /// [`CertificateError`] if there is no certificate at all, or the armor is malformed.
     pub fn parse_each(bytes: &[u8]) -> Result<Vec<Result<Self, CertificateError>>, CertificateError> {
         let keys = parse::keys(bytes)?;
         let certificate = |key: parse::Parsed| Self::with_opaque(key.public, &key.opaque);
         Ok(keys.into_iter().map(|key| key.map(certificate)).collect())
     }
 
-    /// As rPGP has it.
+    /// The certificate as rPGP's type, without unsupported subkeys.
     pub fn inner(&self) -> &SignedPublicKey {
         &self.inner
     }
@@ -120,56 +120,56 @@ impl Certificate {
         self.inner.primary_key.created_at()
     }
 
-    /// Every key of it, primary first, bound or not.
+    /// All keys of the certificate, the primary key first, bound or not.
     pub fn keys(&self) -> Vec<KeyPacket> {
         let subkeys = self.inner.public_subkeys.iter().map(|subkey| KeyPacket::Sub(subkey.key.clone()));
         std::iter::once(KeyPacket::Primary(self.inner.primary_key.clone())).chain(subkeys).collect()
     }
 
-    /// Whether one of its keys, primary or sub, bound or not, has this fingerprint.
+    /// Whether one of the certificate's keys, primary or sub, bound or not, has this fingerprint.
     pub fn has_key(&self, fingerprint: &Fingerprint) -> bool {
         self.keys().iter().any(|key| key.fingerprint() == *fingerprint)
     }
 
-    /// Whether one of its keys, primary or sub, bound or not, has this key ID.
+    /// Whether one of the certificate's keys, primary or sub, bound or not, has this key ID.
     pub fn has_key_id(&self, id: &KeyId) -> bool {
         self.keys().iter().any(|key| key.legacy_key_id() == *id)
     }
 
-    /// User ids as they stand in it, bound or not; what is not UTF-8 is replaced. For those that count ask
-    /// [`Valid::user_ids`].
+    /// All user ids in the certificate, bound or not; characters that are not UTF-8 are replaced. For the user ids that
+    /// count, use [`Valid::user_ids`].
     pub fn user_ids(&self) -> Vec<String> {
         let users = self.inner.details.users.iter();
         users.map(|user| String::from_utf8_lossy(user.id.id()).into_owned()).collect()
     }
 
-    /// As packets.
+    /// The certificate as packets.
     pub fn to_bytes(&self) -> Vec<u8> {
-        // Written into memory: what was read can be written.
+        // Written into memory: packets that were read can be written.
         let mut out = Zeroizing::new(self.inner.to_bytes().unwrap_or_default());
         self.opaque.iter().for_each(|opaque| opaque.write(&mut out));
         std::mem::take(&mut *out)
     }
 
-    /// As an armored block.
+    /// The certificate as a block of armor.
     pub fn to_armor(&self) -> String {
         armored(&Packets(self.to_bytes().into()), BlockType::PublicKey, self.has_checksum())
     }
 
-    /// Whether its armor has a checksum: GnuPG 2.2 does not see the end of a block without one, and version 6 must not
-    /// have one (RFC 9580, 6.1).
+    /// Whether the certificate's armor has a checksum. GnuPG 2.2 does not see the end of a block without one; version 6
+    /// must not have one (RFC 9580, 6.1).
     pub(crate) fn has_checksum(&self) -> bool {
         self.inner.primary_key.version() != KeyVersion::V6
     }
 
-    /// Adds what only the other one has: user ids, subkeys, signatures; of third-party signatures as many as are
-    /// kept. The work is in proportion to the length of both.
+    /// Adds user ids, subkeys and signatures that only the other certificate has. Third-party signatures are added up
+    /// to their bound. The work is proportional to the length of both certificates.
     ///
     /// # Errors
-    /// [`CertificateError::Different`] unless both have the same primary key; [`CertificateError::TooManyPackets`] and
-    /// [`CertificateError::TooManySignatures`] where both together pass the bounds. It stays as it was then.
+    /// [`CertificateError::Different`] unless both have the same primary key. [`CertificateError::TooManyPackets`] and
+    /// [`CertificateError::TooManySignatures`] if both together pass the bounds. The certificate is then unchanged.
     pub fn merge(&mut self, other: &Self) -> Result<(), CertificateError> {
-        // Packets of one key may differ in the form of their headers: its fingerprint does not.
+        // Packets of one key may differ in the form of their headers, but not in the fingerprint.
         if self.fingerprint() != other.fingerprint() {
             let (one, other) = (self.fingerprint(), other.fingerprint());
             return Err(CertificateError::Different { one, other });
@@ -233,10 +233,10 @@ impl Certificate {
         Ok(())
     }
 
-    /// Adds a revocation that came by itself. False if it is there already.
+    /// Adds a revocation that was published by itself; false if the certificate has it already.
     ///
     /// # Errors
-    /// [`CertificateError::Packet`] where it is not one of this primary key; as [`Certificate::merge`].
+    /// [`CertificateError::Packet`] if it is not a revocation by this primary key; otherwise as [`Certificate::merge`].
     pub fn revoke_by(&mut self, revocation: &Revocation) -> Result<bool, CertificateError> {
         let primary = &self.inner.primary_key;
         if !Verifying::new(primary).holds(&revocation.0, &Subject::key(primary)) {
@@ -251,26 +251,26 @@ impl Certificate {
     }
 }
 
-/// A revocation of a certificate by itself, as `gpg --gen-revoke` writes it (RFC 9580, 10.1.3).
+/// A revocation of a certificate, in a file of its own as `gpg --gen-revoke` writes it (RFC 9580, 10.1.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revocation(Signature);
 
 impl Revocation {
-    /// Every one in these bytes, armored or not. At least one.
+    /// Every revocation in these bytes, armored or not, at least one.
     ///
     /// # Errors
-    /// [`CertificateError::NoKey`] where there is none.
+    /// [`CertificateError::NoKey`] if there is none.
     pub fn parse_all(bytes: &[u8]) -> Result<Vec<Self>, CertificateError> {
         Ok(parse::revocations(bytes)?.into_iter().map(Self).collect())
     }
 
-    /// Whom it names as its maker.
+    /// The issuer that the revocation names.
     pub fn issuer(&self) -> Issuer {
         Issuer::of(&self.0)
     }
 }
 
-/// Packets that are ready, for the armor writer.
+/// Packets that are already encoded, for the armor writer.
 pub(crate) struct Packets(pub(crate) Zeroizing<Vec<u8>>);
 
 impl Serialize for Packets {
@@ -283,7 +283,7 @@ impl Serialize for Packets {
     }
 }
 
-/// Where each name stands first.
+/// For each name, its first place in the sequence.
 fn places<N: Hash + Eq>(names: impl Iterator<Item = N>) -> HashMap<N, usize> {
     let mut places = HashMap::new();
     for (at, name) in names.enumerate() {
@@ -292,11 +292,11 @@ fn places<N: Hash + Eq>(names: impl Iterator<Item = N>) -> HashMap<N, usize> {
     places
 }
 
-/// An armored block around packets.
+/// Packets as a block of armor.
 pub(crate) fn armored(packets: &impl Serialize, block: BlockType, has_checksum: bool) -> String {
-    // Room for all of it: growing would leave copies of private keys behind.
+    // Memory for all of it: growing would leave copies of private keys behind.
     let mut text = Vec::with_capacity(packets.write_len() * 3 / 2 + 256);
-    // Written into memory: it cannot fail but by what is written, which can be.
+    // Written into memory: only encoding the packets could fail, and these can be encoded.
     if pgp::armor::write(packets, block, &mut text, None, has_checksum).is_err() {
         text.clear();
     }

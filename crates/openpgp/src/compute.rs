@@ -1,14 +1,14 @@
-//! The engine that this crate uses, the mapping of hash algorithms to it, and its random generator as rPGP's functions
-//! need it.
+//! The engine that this crate uses, its hash algorithms, and its random generator in the form that rPGP's functions
+//! need.
 
 use crate::HashAlgorithm;
 use engine::{Engine, Options};
 use std::sync::OnceLock;
 
-/// The engine for operations with keys, one for the process: best level, no weak algorithms.
+/// The engine for operations with keys, one for the process, at the machine's best level and without weak algorithms.
 ///
 /// # Panics
-/// Where known answers of the machine's cryptography do not hold.
+/// If known-answer tests of the machine's cryptography fail.
 pub fn engine() -> &'static Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     ENGINE.get_or_init(|| {
@@ -16,7 +16,7 @@ pub fn engine() -> &'static Engine {
     })
 }
 
-/// The engine's word for a hash.
+/// The engine's value for a hash; `None` if the engine does not support it.
 pub(crate) fn engine_hash(hash: HashAlgorithm) -> Option<engine::HashAlgorithm> {
     Some(match hash {
         HashAlgorithm::Sha1 => engine::HashAlgorithm::Sha1,
@@ -30,7 +30,7 @@ pub(crate) fn engine_hash(hash: HashAlgorithm) -> Option<engine::HashAlgorithm> 
     })
 }
 
-/// The engine's generator.
+/// The engine's random generator.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EngineRandom;
 
@@ -59,7 +59,7 @@ impl rand::RngCore for EngineRandom {
 
 impl rand::CryptoRng for EngineRandom {}
 
-/// So many random bytes.
+/// `N` random bytes.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     engine().random(&mut bytes);

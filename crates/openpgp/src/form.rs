@@ -1,11 +1,11 @@
-//! How the body of a message is protected.
+//! Forms of protection of a message's body.
 
 use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};
 use std::fmt;
 
-/// Chunks of AEAD bodies that are written: 256 KiB, as `chunk_bits` + 6 is the binary logarithm.
+/// Chunk length of AEAD bodies that are written: 256 KiB. The binary logarithm of the length is `chunk_bits` + 6.
 pub const CHUNK_BITS_WRITTEN: u8 = 12;
-/// Largest chunk that is read, 4 MiB (RFC 9580, 5.13.2): a reader must not demand more memory of its peer.
+/// Largest chunk that is read, 4 MiB (RFC 9580, 5.13.2); a writer must not demand more memory of a reader.
 pub const CHUNK_BITS_MAX: u8 = 16;
 
 /// The packet that carries the body.
@@ -14,7 +14,8 @@ pub enum Protection {
     /// Symmetrically encrypted and integrity protected data, version 1: CFB with a modification detection code
     /// (RFC 9580, 5.13.1).
     SeipdV1,
-    /// The same, version 2: AEAD in chunks of 2^(chunk_bits + 6) bytes (RFC 9580, 5.13.2).
+    /// Symmetrically encrypted and integrity protected data, version 2: AEAD in chunks of 2^(chunk_bits + 6) bytes (RFC
+    /// 9580, 5.13.2).
     SeipdV2 {
         /// EAX, OCB or GCM.
         aead: AeadAlgorithm,
@@ -30,12 +31,12 @@ pub enum Protection {
     },
 }
 
-/// Cipher and packet of a message's body.
+/// Cipher and kind of packet of a message's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The block cipher.
     pub cipher: SymmetricKeyAlgorithm,
-    /// The packet.
+    /// The packet that carries the body; for AEAD, with mode and chunk length.
     pub protection: Protection,
 }
 

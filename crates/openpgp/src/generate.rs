@@ -1,4 +1,4 @@
-//! New keys, and changes of them.
+//! New keys, and changes of keys.
 //!
 //! | need | function |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | a certification of somebody else's user id | [`certify_user_id`] |
 //! | another passphrase | [`crate::private_key::PrivateCertificate::with_passphrase`] |
 //!
-//! Changes give a new certificate, which holds what the old one held and one signature or more besides: merged into
-//! copies elsewhere, it changes them too.
+//! Changes return a new certificate with the contents of the old one and one or more new signatures. Merged into copies
+//! elsewhere, it changes them too.
 
 mod bind;
 mod changes;
@@ -28,7 +28,7 @@ pub use fresh::rsa_public;
 /// encrypted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// RSA with moduli of so many bits, 2048 to 4096.
+    /// RSA for both keys, 2048 to 4096 bits.
     Rsa {
         /// Length of the moduli in bits, a multiple of 8.
         bits: usize,
@@ -49,27 +49,27 @@ pub enum Kind {
     MlDsa87MlKem1024,
 }
 
-/// What a new certificate is to be.
+/// The properties of a new certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKey {
-    /// Algorithms.
+    /// Algorithms of the keys.
     pub kind: Kind,
-    /// Version 6 (RFC 9580) rather than 4, which GnuPG needs.
+    /// Whether the keys are of version 6 (RFC 9580) rather than of version 4. GnuPG needs version 4.
     pub is_v6: bool,
     /// User ids, the primary one first; there may be none.
     pub user_ids: Vec<String>,
-    /// When it is made.
+    /// When the keys are made.
     pub created: Timestamp,
-    /// When it expires, if it does.
+    /// When the certificate expires; `None` for never.
     pub expires: Option<Timestamp>,
-    /// Whether SEIPD version 2 is announced, which programs from before RFC 9580 cannot read.
+    /// Whether SEIPD version 2 is announced, which programs older than RFC 9580 cannot read.
     pub announces_seipd_v2: bool,
-    /// Whether it has no key that messages are encrypted to.
+    /// Whether the certificate has no key that messages are encrypted to.
     pub is_signing_only: bool,
 }
 
 impl NewKey {
-    /// Curve25519, version 4, that never expires.
+    /// A certificate of version 4 on Curve25519 that never expires.
     pub fn new(user_id: &str, created: Timestamp) -> Self {
         Self {
             kind: Kind::Curve25519,
@@ -83,16 +83,16 @@ impl NewKey {
     }
 }
 
-/// Why there is no new key, or no change.
+/// Why no key was made, or no change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GenerateError {
-    /// What was asked does not go together.
+    /// The request is contradictory or cannot be carried out.
     Asked {
-        /// What.
+        /// The reason, for people.
         cause: String,
     },
-    /// The private key did not sign.
+    /// The private key failed to sign.
     Key(PrivateKeyError),
 }
 
@@ -117,10 +117,10 @@ pub(crate) fn asked(cause: impl fmt::Display) -> GenerateError {
     GenerateError::Asked { cause: cause.to_string() }
 }
 
-/// Makes a new certificate with its private keys, locked under a passphrase where one is given.
+/// Makes a new certificate with its private keys, which are locked if a passphrase is given.
 ///
 /// # Errors
-/// [`GenerateError::Asked`] for algorithms or sizes that do not go together, or an expiration before its beginning.
+/// [`GenerateError::Asked`] for algorithms or sizes that do not go together, or an expiration before the creation.
 pub fn generate(what: &NewKey, passphrase: Option<&Passphrase>) -> Result<PrivateCertificate, GenerateError> {
     let (primary, subkey) = fresh::keys(what)?;
     let key = |packet: &SecretPacket| -> Result<SoftwareKey, GenerateError> {

@@ -1,5 +1,5 @@
-//! A key by itself: its packet, public or private, its lock, how it checks signatures, and how session keys are framed
-//! for it.
+//! A single key: its packet, public or private, its lock, its check of signatures, and the framing of session keys for
+//! it.
 
 mod error;
 mod frame;

@@ -1,4 +1,5 @@
-//! OpenPGP (RFC 9580; RFC 4880; RFC 9980) without input and output: bytes and a time in, bytes and events out.
+//! OpenPGP (RFC 9580; RFC 4880; RFC 9980) without input and output: functions take bytes and a time, and return bytes
+//! and events.
 //!
 //! # Which module for which need
 //!
@@ -6,16 +7,16 @@
 //! |---|---|
 //! | how a message is protected: cipher, mode, chunk length | [`form`] |
 //! | packet headers, partial lengths, armor | [`packet`] |
-//! | bulk bodies: SEIPDv1, SEIPDv2, GnuPG's AEAD packet; the grammar of what is inside | [`body`] |
-//! | certificates: what they allow at a given time, what they announce | [`certificate`] |
-//! | private keys: in this process, and the trait for those elsewhere | [`private_key`] |
+//! | bulk bodies: SEIPDv1, SEIPDv2, GnuPG's AEAD packet; the grammar of their contents | [`body`] |
+//! | certificates: permitted uses at a given time, announced features | [`certificate`] |
+//! | private keys in this process, and the trait for keys elsewhere | [`private_key`] |
 //! | session keys for recipients and passphrases, and opening them | [`session_key`] |
 //! | signatures over messages | [`signature`] |
-//! | new keys, and changes of them | [`generate`] |
+//! | new keys, and changes of keys | [`generate`] |
 //!
-//! Keys, signature packets and the parsing of small packets are rPGP's (`pgp`), whose words for algorithms are
-//! re-exported here; bulk bodies and operations with private keys run in the engine, where it serves the algorithm.
-//! Bulk bodies run in the engine that a caller hands over, keys in that of the process ([`engine()`]). Keys that are
+//! Keys, signature packets and the parsing of small packets come from rPGP (`pgp`), whose types for algorithms are
+//! re-exported here. Bulk bodies and operations with private keys run in the engine, if it supports the algorithm. Bulk
+//! bodies use the engine that the caller hands over, and keys the engine of the process ([`engine()`]). Keys that are
 //! elsewhere, such as on a card, are implementations of [`PrivateKey`].
 //!
 //! ```
@@ -36,7 +37,7 @@
 //!
 //! # Versions and platforms
 //!
-//! Versions are 0.x: the interface may change with the minor version. It needs Linux on x86-64 or aarch64, the
+//! Versions are 0.x: the interface may change with the minor version. The crate needs Linux on x86-64 or aarch64, the
 //! standard library and Rust 1.91.
 #![forbid(unsafe_code)]
 

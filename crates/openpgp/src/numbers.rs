@@ -1,9 +1,9 @@
 //! The numbers in key packets: multiprecision integers (RFC 9580, 3.2).
 
-/// Longest number in bits, as GnuPG has it.
+/// Longest number in bits, the same as in GnuPG.
 const MPI_BITS_MAX: u16 = 16_384;
 
-/// Exactly so many numbers, big-endian; none where there are fewer or something follows.
+/// Exactly `N` numbers, big-endian; `None` if there are fewer, if bytes follow, or if a number is too long.
 pub(crate) fn mpis<const N: usize>(mut fields: &[u8]) -> Option<[&[u8]; N]> {
     let mut numbers = [&[][..]; N];
     for number in &mut numbers {
@@ -18,7 +18,7 @@ pub(crate) fn mpis<const N: usize>(mut fields: &[u8]) -> Option<[&[u8]; N]> {
     fields.is_empty().then_some(numbers)
 }
 
-/// A number with zeros before it; none where it is longer.
+/// A number padded with leading zeros to `bytes` bytes; `None` if it is longer.
 pub(crate) fn padded(number: &[u8], bytes: usize) -> Option<zeroize::Zeroizing<Vec<u8>>> {
     let zeros = bytes.checked_sub(number.len())?;
     let mut out = zeroize::Zeroizing::new(vec![0; bytes]);
@@ -26,7 +26,7 @@ pub(crate) fn padded(number: &[u8], bytes: usize) -> Option<zeroize::Zeroizing<V
     Some(out)
 }
 
-/// A number with its length in bits before it, without leading zeros.
+/// Appends a number without leading zeros, after its length in bits.
 pub(crate) fn push_mpi(out: &mut Vec<u8>, number: &[u8]) {
     let zeros = number.iter().take_while(|octet| **octet == 0).count();
     let number = &number[zeros..];

@@ -3,7 +3,7 @@
 //! | need | item |
 //! |---|---|
 //! | header of a packet whose length is known | [`header()`] |
-//! | lengths of a packet that is longer than one length can say, or not yet known | [`PartialLengths`] |
+//! | lengths of a packet that is too long for one length, or whose length is not yet known | [`PartialLengths`] |
 //! | packets of a stream, pushed in slices of any size | [`Splitter`] |
 //! | ASCII armor, both ways | [`armor`] |
 //! | text that stays readable beside its signature | [`cleartext`] |

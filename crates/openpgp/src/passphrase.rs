@@ -3,17 +3,17 @@
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// A passphrase, as the bytes that were typed (UTF-8 where a person typed them).
+/// A passphrase, as the bytes that were typed (UTF-8 if a person typed them).
 #[derive(Clone)]
 pub struct Passphrase(Zeroizing<Vec<u8>>);
 
 impl Passphrase {
-    /// Of these bytes.
+    /// A passphrase of these bytes.
     pub fn new(bytes: impl Into<Zeroizing<Vec<u8>>>) -> Self {
         Self(bytes.into())
     }
 
-    /// The bytes.
+    /// The passphrase's bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }

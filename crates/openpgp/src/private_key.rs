@@ -6,7 +6,7 @@
 //! | unlock | [`PrivateCertificate::unlock`], [`PrivateCertificate::unlock_key`] |
 //! | another passphrase | [`PrivateCertificate::with_passphrase`] |
 //! | open session keys, sign | [`PrivateKey`] |
-//! | clear RSA keys computed with elsewhere | [`PrivateCertificate::unlock_on`], [`RsaProvider`] |
+//! | clear RSA keys whose operations run elsewhere | [`PrivateCertificate::unlock_on`], [`RsaProvider`] |
 //! | hand a key to a process that holds it | [`PrivateCertificate::clear_key`], [`ClearKey::open`] |
 //! | a key that is not in this process at all | an implementation of [`PrivateKey`] |
 
@@ -26,30 +26,30 @@ pub use certificate::{ClearKey, PrivateCertificate};
 pub use elsewhere::{RsaOperation, RsaProvider};
 pub(crate) use software::SoftwareKey;
 
-/// One private key (primary key or subkey): in this process, or on a card.
+/// One private key (primary key or subkey): in this process, on a card, or in another process.
 pub trait PrivateKey: Send + Sync {
-    /// Its public half: version, algorithm, fingerprint, parameters.
+    /// The public half: version, algorithm, fingerprint, parameters.
     fn public(&self) -> &dyn KeyDetails;
 
-    /// Opens a session key.
+    /// Opens the session key in a packet.
     ///
     /// # Errors
-    /// [`PrivateKeyError::NotOpened`] without any detail for whatever is wrong with the packet's secret part;
-    /// others where the key cannot be used at all.
+    /// [`PrivateKeyError::NotOpened`], without any detail, for every defect of the packet's secret part; other errors
+    /// if the key cannot be used at all.
     fn open(&self, packet: &PublicKeyEncryptedSessionKey) -> Result<PlainSessionKey, PrivateKeyError>;
 
-    /// Signs a digest of the algorithm's length.
+    /// Signs a digest of the hash algorithm's length.
     ///
     /// # Errors
-    /// Where the key cannot sign, or its card cannot be reached.
+    /// [`PrivateKeyError`] if the key cannot sign, or its card cannot be reached.
     fn sign(&self, hash: HashAlgorithm, digest: &[u8]) -> Result<SignatureBytes, PrivateKeyError>;
 }
 
-/// What an RSA key signs, before its padding: hash and digest in DER (RFC 8017, 9.2, note 1); for keys that are not in
-/// this process.
+/// The text that an RSA key signs before padding: hash and digest in DER (RFC 8017, 9.2, note 1). For keys that are not
+/// in this process.
 ///
 /// # Errors
-/// [`PrivateKeyError::Unsupported`] for unsupported hashes, and digests of a wrong length.
+/// [`PrivateKeyError::Unsupported`] for an unsupported hash, or a digest of a wrong length.
 pub fn digest_info(hash: HashAlgorithm, digest: &[u8]) -> Result<Vec<u8>, PrivateKeyError> {
     let known = engine_hash(hash).filter(|hash| hash.digest_bytes() == digest.len());
     let known = known.ok_or_else(|| PrivateKeyError::Unsupported {

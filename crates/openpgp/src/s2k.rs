@@ -1,4 +1,4 @@
-//! Keys out of passphrases (RFC 9580, 3.7).
+//! Derives keys from passphrases (RFC 9580, 3.7).
 
 mod argon2;
 mod hashed;
@@ -11,23 +11,23 @@ use zeroize::Zeroizing;
 pub(crate) use argon2::check;
 pub use argon2::{ARGON2_LANES_MAX, ARGON2_MEMORY_BITS_MAX, ARGON2_WORK_MAX, TooDemanding};
 
-/// Coded count of iterated hashing, for session keys and private keys: 62 MiB of text, the most that there is, as GnuPG
-/// writes it.
+/// Coded count of iterated hashing for session keys and private keys: 62 MiB of text, the maximum. GnuPG reads this
+/// count as well.
 const ITERATED_COUNT: u8 = 255;
 
-/// How a passphrase becomes a key.
+/// A method of deriving a key from a passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S2k {
     /// Salted and iterated SHA-256 (RFC 9580, 3.7.1.3).
     Iterated {
-        /// The coded count.
+        /// The coded count (RFC 9580, 3.7.1.3).
         count: u8,
     },
     /// Argon2id (RFC 9580, 3.7.1.4).
     Argon2 {
-        /// Passes over the memory.
+        /// Number of passes over the memory.
         passes: u8,
-        /// Lanes.
+        /// Number of lanes.
         lanes: u8,
         /// Binary logarithm of the memory in kibibytes.
         memory_bits: u8,
@@ -35,7 +35,8 @@ pub enum S2k {
 }
 
 impl S2k {
-    /// What goes with a form: Argon2 with 64 MiB for SEIPD version 2, whose readers have it, else iterated SHA-256.
+    /// The method that suits a form: Argon2 with 64 MiB for SEIPD version 2, whose readers support it, else iterated
+    /// SHA-256.
     pub fn for_form(form: Form) -> Self {
         match form.protection {
             Protection::SeipdV2 { .. } => Self::ARGON2,
@@ -46,12 +47,12 @@ impl S2k {
     /// The smaller recommendation of RFC 9106, 4: 64 MiB, three passes.
     pub const ARGON2: Self = Self::Argon2 { passes: 3, lanes: 4, memory_bits: 16 };
 
-    /// What private keys are locked with.
+    /// The method that private keys are locked with.
     pub(crate) fn for_keys(is_v6: bool) -> Self {
         if is_v6 { Self::ARGON2 } else { Self::Iterated { count: ITERATED_COUNT } }
     }
 
-    /// With a fresh salt.
+    /// The specifier of this method, with a fresh salt.
     pub(crate) fn specifier(self) -> StringToKey {
         match self {
             Self::Iterated { count } => {
@@ -64,10 +65,10 @@ impl S2k {
     }
 }
 
-/// The key of a passphrase.
+/// Derives a key of `key_bytes` bytes from a passphrase.
 ///
 /// # Errors
-/// For people: parameters that are malformed, or demand more than this program gives.
+/// A text for people: parameters are malformed, or demand more than this program allows.
 pub(crate) fn s2k_key(
     s2k: &StringToKey,
     passphrase: &Passphrase,
@@ -83,7 +84,7 @@ pub(crate) fn s2k_key(
     Ok(Zeroizing::new(key.as_ref().to_vec()))
 }
 
-/// RFC 9580, 3.7.2.1 and 9.5: version 6 does not rest on unsalted or broken hashes.
+/// Whether version 6 allows this method: it forbids unsalted and broken hashes (RFC 9580, 3.7.2.1 and 9.5).
 pub(crate) fn is_fit_for_v6(s2k: &StringToKey) -> bool {
     match s2k {
         StringToKey::Argon2 { .. } => true,

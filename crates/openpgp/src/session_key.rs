@@ -1,17 +1,17 @@
-//! Session keys: made for a form, sealed to recipients and passphrases, opened again.
+//! Session keys: generated for a form, enciphered to recipients and passphrases, and opened again.
 //!
 //! | need | function |
 //! |---|---|
-//! | a new one | [`generate`] |
+//! | a new session key | [`generate`] |
 //! | the packet for a recipient (RFC 9580, 5.1) | [`for_recipient`] |
 //! | the packet for a passphrase (RFC 9580, 5.3) | [`for_passphrase`], [`S2k`] |
-//! | whether a packet may be for a key | [`matches()`] |
+//! | check whether a packet may be for a key | [`matches()`] |
 //! | decrypt with a private key, hiding failures | [`open`], [`Unsealed`] |
 //! | the session key in a block that a key elsewhere deciphered | [`session_key_of`] |
-//! | decrypt with a passphrase; whether the packets demand too much or are unsupported | [`open_passphrase`], [`check_demands`], [`unserved`] |
+//! | decrypt with a passphrase; refuse packets that demand too much or are unsupported | [`open_passphrase`],
+//! [`check_demands`], [`unserved`] |
 //!
-//! [`crate::PrivateKey::open`] itself reveals whether a packet decrypts: it is for callers whose answer
-//! no attacker sees.
+//! [`crate::PrivateKey::open`] itself reveals whether a packet decrypts. Use it only if no attacker sees the answer.
 
 mod ecdh;
 mod passphrase;
@@ -33,14 +33,14 @@ pub use passphrase::{Opened, for_passphrase, open_passphrase, unserved};
 pub use recipient::{SealError, for_recipient};
 pub use rejection::{Unsealed, fails_silently, open};
 
-/// A new session key for a form.
+/// A new random session key for a form.
 pub fn generate(form: Form) -> PlainSessionKey {
     let mut key = Zeroizing::new(vec![0; form.cipher.key_size()]);
     engine().random(&mut key);
     of_bytes(form, key)
 }
 
-/// A session key out of its bytes, of the length of the form's cipher.
+/// A session key from its bytes, which must have the length of the form's cipher.
 pub fn of_bytes(form: Form, key: Zeroizing<Vec<u8>>) -> PlainSessionKey {
     match form.protection {
         Protection::SeipdV1 | Protection::GnupgAead { .. } => {
@@ -50,7 +50,8 @@ pub fn of_bytes(form: Form, key: Zeroizing<Vec<u8>>) -> PlainSessionKey {
     }
 }
 
-/// Whether a packet may be for a key: it names it, or nobody (a wildcard, RFC 9580, 5.1.1); and their algorithms fit.
+/// Whether a packet may be for a key: the packet names this key, or none (a wildcard, RFC 9580, 5.1.1), and their
+/// algorithms fit.
 pub fn matches(packet: &PublicKeyEncryptedSessionKey, key: &dyn KeyDetails) -> bool {
     let is_named = match packet {
         PublicKeyEncryptedSessionKey::V3 { id, .. } => id.is_wildcard() || *id == key.legacy_key_id(),
@@ -62,11 +63,11 @@ pub fn matches(packet: &PublicKeyEncryptedSessionKey, key: &dyn KeyDetails) -> b
     is_named && packet.algorithm().is_ok_and(|algorithm| is_same_family(algorithm, key.algorithm()))
 }
 
-/// Whether the Argon2 that all packets of a message ask for together is within the bounds. To be asked before the first
+/// Checks that the Argon2 of all packets of a message together is within the bounds. To be called before the first
 /// passphrase is tried.
 ///
 /// # Errors
-/// Where it is not.
+/// [`TooDemanding`] if it is not.
 pub fn check_demands(packets: &[SessionKeyPacket]) -> Result<(), TooDemanding> {
     s2k::check(packets.iter().filter_map(|packet| match packet {
         SessionKeyPacket::Passphrase(packet) => packet.s2k(),

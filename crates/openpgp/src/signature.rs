@@ -4,10 +4,10 @@
 //! |---|---|
 //! | make them, several at once | [`Maker`] |
 //! | check them, several at once | [`Checker`] |
-//! | which hash a signer takes | [`hash_for`] |
+//! | the hash for a signer's key | [`hash_for`] |
 //!
-//! Both take the text in pieces of any length. For a cleartext signature (RFC 9580, 7) the caller takes off what its
-//! framework says: blanks at line ends, and the last line end.
+//! Both take the text in pieces of any length. For a cleartext signature (RFC 9580, 7) the caller removes blanks at
+//! line ends and the last line end first, as the framework demands.
 
 mod checker;
 mod maker;
@@ -23,12 +23,12 @@ pub use crate::signed::Issuer;
 pub use checker::{Checker, HASHES_MAX};
 pub use maker::{INTENDED_MAX, Maker};
 
-/// Who signs, and with which hash.
+/// A key that signs, and the hash that it signs with.
 #[derive(Clone)]
 pub struct Signer {
-    /// The key.
+    /// The private key that makes the signature.
     pub key: Arc<dyn PrivateKey>,
-    /// The hash: what the certificate prefers, at least as strong as the key asks.
+    /// The hash: preferred by the certificate, and at least as strong as the key demands.
     pub hash: HashAlgorithm,
     /// User id to name in the signature, if one.
     pub user_id: Option<String>,
@@ -42,45 +42,46 @@ pub enum Context {
     Clear,
     /// In an encrypted message.
     Encrypted {
-        /// Primary key of the certificate whose private key opened it, if that was what did.
+        /// Primary key of the certificate whose private key opened the message; `None` if a passphrase or session key
+        /// did.
         opened_by: Option<Fingerprint>,
     },
 }
 
-/// One signature, checked.
+/// The result of checking one signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// Whom it names as its maker.
+    /// The issuer that the signature names.
     pub issuer: Issuer,
-    /// When it says that it was made.
+    /// The time at which the signature claims to be made.
     pub made: Option<Timestamp>,
     /// Whether the line ends of the text were normalised (type 0x01).
     pub is_text: bool,
-    /// What became of it.
+    /// The verdict on the signature.
     pub verdict: Verdict,
 }
 
-/// What became of a signature.
+/// The verdict on a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It holds, and its key was valid when it was made.
+    /// The signature is valid, and its key was valid when the signature was made.
     Good {
         /// The certificate's primary key.
         certificate: Fingerprint,
         /// The key that signed.
         key: Fingerprint,
     },
-    /// It does not hold, its key was not valid, or it rests on something that is too weak.
+    /// The signature is not valid, its key was not valid, or it has a weakness.
     Bad {
-        /// Why, for people, with the fingerprint.
+        /// The reason, for people, with the fingerprint.
         why: String,
     },
-    /// Nobody knows a certificate of its issuer.
+    /// No certificate of the issuer is known.
     Unknown,
 }
 
-/// The hash for signatures of a key: the first one wanted (by the certificate's preferences, or a recipient's) that is
-/// as strong as the key asks, else the key's own.
+/// The hash for signatures of a key: the first of `wanted` that is SHA-2 of 256 bits or more and as strong as the key
+/// demands. Without one, the key's own hash. `wanted` holds the preferences of the certificate, or of a recipient.
 pub fn hash_for(key: &dyn KeyDetails, wanted: &[HashAlgorithm]) -> HashAlgorithm {
     let own = match curve_and_point(key.public_params()) {
         Some((Curve::BrainpoolP384r1, _)) => HashAlgorithm::Sha384,

@@ -1,5 +1,5 @@
-//! What a signature is over, as its hash takes it, and whom it names (RFC 9580, 5.2.1 and 5.2.4): texts, keys, user
-//! ids.
+//! The data that signatures cover, in the form in which they are hashed, and the issuers that signatures name (RFC
+//! 9580, 5.2.1 and 5.2.4). The data are texts, keys and user ids.
 
 mod issuer;
 mod keys;

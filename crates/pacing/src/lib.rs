@@ -1,4 +1,4 @@
-//! What programs have in common that put load on others and say what became of it.
+//! What load generators share: when to start, percentiles of times, and processor time used.
 //!
 //! | need | where |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! When connections of an open loop begin: at a rate, whether others have ended or not.
+//! When connections of an open loop begin: at a fixed rate, whether or not earlier connections have ended.
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -8,29 +8,29 @@ use rustix::time::{
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// What the timer says in an epoll instance: nothing else may have that number there.
+/// The epoll data of the timer: no other file of the epoll instance may have this number.
 pub const TIMER: u64 = u64::MAX;
 
-/// Starts, evenly spread over time. One that could not begin when it was due begins later, and keeps its time.
+/// Starts, evenly spread over time. A start that begins late keeps the time at which it was due.
 pub struct Pace {
     timer: OwnedFd,
     since: Instant,
     /// Seconds from one start to the next.
     between: f64,
-    /// The first start, in parts of that.
+    /// When the first start is due, as a fraction of `between`.
     first: f64,
-    /// Starts that have begun.
+    /// How many starts have begun.
     begun: u64,
-    /// The start that the timer is set for.
+    /// The number of the start that the timer is set for.
     set_for: Option<u64>,
 }
 
 impl Pace {
-    /// The starts of one of several loops that have so many a second together. The timer that ends a wait is added to
-    /// `epoll` as [`TIMER`].
+    /// The starts of loop `number` of `loops`, which together make `rate` starts a second. Adds the timer that ends a
+    /// wait to `epoll` as [`TIMER`].
     ///
     /// # Errors
-    /// Of the system.
+    /// The [`Errno`] of timerfd_create(2) or epoll_ctl(2).
     pub fn new(epoll: &OwnedFd, rate: f64, number: usize, loops: usize) -> Result<Self, Errno> {
         let timer =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
@@ -39,31 +39,31 @@ impl Pace {
         Ok(Self { timer, since: Instant::now(), between, first, begun: 0, set_for: None })
     }
 
-    /// When the next one is due.
+    /// When the next start is due.
     fn due(&self) -> Instant {
         self.since + Duration::from_secs_f64((self.begun as f64 + self.first) * self.between)
     }
 
-    /// When the next one was due, if it is.
+    /// When the next start was due; `None` if that is after `now`.
     pub fn due_by(&self, now: Instant) -> Option<Instant> {
         Some(self.due()).filter(|due| *due <= now)
     }
 
-    /// The next one begins.
+    /// Counts the next start as begun.
     pub fn begin(&mut self) {
         self.begun += 1;
     }
 
-    /// Starts that were due by then and have not begun.
+    /// How many starts were due by `now` and have not begun.
     pub fn behind(&self, now: Instant) -> u64 {
         let passed = (now - self.since).as_secs_f64() / self.between - self.first;
         if passed < 0.0 { 0 } else { (passed.floor() as u64 + 1).saturating_sub(self.begun) }
     }
 
-    /// Has the timer end a wait when the next one is due.
+    /// Sets the timer to end a wait when the next start is due.
     ///
     /// # Errors
-    /// Of the system.
+    /// The [`Errno`] of timerfd_settime(2).
     pub fn set(&mut self, now: Instant) -> Result<(), Errno> {
         if self.set_for == Some(self.begun) {
             return Ok(());

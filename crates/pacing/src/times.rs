@@ -1,15 +1,15 @@
-//! Times, and their percentiles.
+//! A histogram of times, and its percentiles.
 
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// Longest time that is told apart.
+/// One hour in nanoseconds: longer times count as this one.
 const NS_MAX: u64 = 3_600_000_000_000;
 
-/// A start that began so long after its time was late.
+/// A start that begins more than this long after it was due counts as late.
 pub const LATE: Duration = Duration::from_millis(1);
 
-/// Times, to three digits.
+/// A histogram of times, to three significant digits.
 #[derive(Clone, Debug)]
 pub struct Times(Option<Histogram<u64>>);
 
@@ -20,42 +20,43 @@ impl Default for Times {
 }
 
 impl Times {
-    /// None yet.
+    /// An empty histogram.
     pub fn new() -> Self {
-        // The bounds are right, as the test says.
+        // These bounds are valid, as the test shows.
         Self(Histogram::new_with_bounds(1, NS_MAX, 3).ok())
     }
 
-    /// Takes one in; the longest that is told apart is an hour.
+    /// Records a time. Times above one hour count as one hour.
     pub fn record(&mut self, time: Duration) {
         if let Some(histogram) = &mut self.0 {
             histogram.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(NS_MAX).min(NS_MAX));
         }
     }
 
-    /// Takes in those of another.
+    /// Adds the times of another histogram.
     pub fn add(&mut self, other: &Self) {
         if let (Some(histogram), Some(other)) = (&mut self.0, &other.0) {
             let _ = histogram.add(other);
         }
     }
 
-    /// Whether none was taken in.
+    /// Whether no time was recorded.
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(Histogram::is_empty)
     }
 
-    /// So many of all took at most this long, in microseconds.
+    /// The time in microseconds that the fraction `quantile` (0 to 1) of all times does not exceed; 0 if none was
+    /// recorded.
     pub fn quantile_us(&self, quantile: f64) -> f64 {
         self.0.as_ref().map_or(0.0, |histogram| histogram.value_at_quantile(quantile) as f64 / 1000.0)
     }
 
-    /// The longest, in microseconds.
+    /// The longest time in microseconds; 0 if none was recorded.
     pub fn max_us(&self) -> f64 {
         self.0.as_ref().map_or(0.0, |histogram| histogram.max() as f64 / 1000.0)
     }
 
-    /// The mean, in microseconds.
+    /// The mean time in microseconds; 0 if none was recorded.
     pub fn mean_us(&self) -> f64 {
         self.0.as_ref().filter(|histogram| !histogram.is_empty()).map_or(0.0, |all| all.mean() / 1000.0)
     }

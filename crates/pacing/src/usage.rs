@@ -6,34 +6,34 @@ use std::fs;
 /// Processor time in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seconds {
-    /// In the program.
+    /// Time in user mode.
     pub user: f64,
-    /// In the kernel.
+    /// Time in the kernel.
     pub system: f64,
 }
 
 impl Seconds {
-    /// Both.
+    /// User and kernel time together.
     #[must_use]
     pub fn total(self) -> f64 {
         self.user + self.system
     }
 }
 
-/// What a process used so far; by default nothing.
+/// Processor time that a process has used so far; zero by default.
 #[derive(Clone, Debug, Default)]
 pub struct Used {
-    /// Of all its threads, also those that ended: in hundredths of a second.
+    /// Time of all its threads, ended ones included, in clock ticks (as a rule hundredths of a second).
     booked: Seconds,
-    /// Threads that it has, with what they used to the nanosecond.
+    /// The numbers of its live threads, with the nanoseconds that each has used.
     threads: Vec<(u32, u64)>,
 }
 
 impl Used {
-    /// Of a process; none where it is gone.
+    /// The processor time of a process; `None` if the process is gone.
     pub fn of(pid: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name, in parentheses, may hold anything; fields 14 and 15 count from before it.
+        // The name, in parentheses, may hold any character, so fields 14 and 15 are counted from its end.
         let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
         let per_second = rustix::param::clock_ticks_per_second() as f64;
         let mut next = || Some(fields.next()?.parse::<f64>().ok()? / per_second);
@@ -42,8 +42,8 @@ impl Used {
         Some(Self { booked, threads: threads.collect() })
     }
 
-    /// What was used since then. Where the same threads are there as before, the sum is exact, and only how it is split
-    /// into user and system is booked in hundredths.
+    /// The processor time used since `before`. If both have the same threads, the sum is exact, and only its split into
+    /// user and kernel time is as coarse as clock ticks.
     pub fn since(&self, before: &Self) -> Seconds {
         let user = (self.booked.user - before.booked.user).max(0.0);
         let system = (self.booked.system - before.booked.system).max(0.0);
@@ -66,20 +66,20 @@ fn threads(pid: u32) -> Vec<u32> {
     folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// What a thread used so far, in nanoseconds.
+/// The nanoseconds that a thread has used so far; `None` if the thread is gone.
 pub fn nanoseconds(pid: u32, thread: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// The processors that a process may run on; empty where that is not told.
+/// The processors that a process may run on; empty if the kernel does not list them.
 pub fn processors(pid: u32) -> BTreeSet<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     list.map(read_list).unwrap_or_default()
 }
 
-/// Reads `0-2,5`.
+/// Reads a list of processors such as `0-2,5`.
 fn read_list(list: &str) -> BTreeSet<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -88,7 +88,7 @@ fn read_list(list: &str) -> BTreeSet<u32> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// The processes that these have started, and those that they have started in turn, as far as all between are alive.
+/// The live descendants of these processes, as far as every process in between is alive.
 pub fn descendants(pids: &[u32]) -> Vec<u32> {
     let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
     let parent = |pid: u32| {
@@ -108,7 +108,7 @@ pub fn descendants(pids: &[u32]) -> Vec<u32> {
     known.split_off(pids.len())
 }
 
-/// What a process is called.
+/// The name of a process; `None` if the process is gone.
 pub fn name(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())
 }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn children_are_found() {
         let mut shell = std::process::Command::new("sh");
-        // What a shell starts in the background reads nothing, unless it is told from where.
+        // A shell's background process reads from /dev/null unless its input is redirected.
         let waits = "exec 3<&0; cat <&3 & wait";
         let shell = shell.args(["-c", waits]).stdin(std::process::Stdio::piped());
         let mut shell = shell.stdout(std::process::Stdio::null()).spawn().unwrap();

@@ -1,7 +1,7 @@
 //! PIN blocks of 8 bytes, read and made.
 //!
-//! In the layouts below, which are of 16 digits, P is a digit of the PIN and p one, or the filling, by its length L; A
-//! the PAN's, R random, S of a sequence number, D the pad digit.
+//! In the layouts below, each of 16 digits, L is the PIN's length and P a digit of the PIN. A lower-case p is a PIN
+//! digit or, behind the last one, the filling. R is random, S a digit of the sequence number and D the pad digit.
 //!
 //! | format | layout |
 //! |---|---|
@@ -18,8 +18,8 @@
 //! | 3624 | `Pppppppppppppppp`, filled with the pad digit |
 //! | 4704-EPP | `LPPPPppppppppFSS` |
 //!
-//! The digits of a PAN are those that the format takes: for ISO-0 and ISO-3 the rightmost twelve without the check
-//! digit, for VISA-4 the leftmost twelve of those.
+//! Of the PAN, ISO-0 and ISO-3 take the rightmost twelve digits without the check digit, and VISA-4 the leftmost twelve
+//! of the digits without the check digit.
 
 use crate::digits::{pack, unpack};
 use crate::format::{Extraction, Format, Layout};
@@ -27,11 +27,11 @@ use crate::mask::Mask;
 use crate::pin::Pin;
 use zeroize::{Zeroize, Zeroizing};
 
-/// The digits of a PAN that a block holds.
+/// The twelve digits of a PAN that a block holds.
 pub type PanDigits = [u8; 12];
 
-/// The PIN of a clear block, and whether it is one: control, length, filling and, where the layout checks them, digits.
-/// Where it is not, the PIN is some PIN or none. `pan` is looked at where the format has one.
+/// The PIN of a clear block, and whether the block is valid in control, length, filling and, if the layout checks them,
+/// PIN digits. The PIN of an invalid block means nothing. `pan` is used only by formats with a PAN.
 pub fn read(layout: &Layout, pan: &PanDigits, block: &[u8; 8]) -> (Pin, Mask) {
     let mut nibbles = unpack(block);
     let read = read_nibbles(layout, pan, &mut nibbles);
@@ -56,7 +56,7 @@ fn read_nibbles(layout: &Layout, pan: &PanDigits, nibbles: &mut [u8; 16]) -> (Pi
         Format::Iso1 => Body::at(nibbles, 2, 16).read(length, is_any, Mask::same(nibbles[0], 1)),
         Format::Iso2 => Body::at(nibbles, 2, 16).read(length, from_f, Mask::same(nibbles[0], 2)),
         Format::Iso3 => Body::at(nibbles, 2, 16).read_any(layout, length, from_a, Mask::same(nibbles[0], 3)),
-        // The first field of 16 bytes is no block alone.
+        // An ISO-4 block has 16 bytes: 8 of them are never one.
         Format::Iso4 => (Pin::new(&[0; 16], 0), Mask::NO),
         Format::Visa2 => {
             let pad = nibbles[7];
@@ -81,7 +81,7 @@ fn read_nibbles(layout: &Layout, pan: &PanDigits, nibbles: &mut [u8; 16]) -> (Pi
     (pin, is_block.and(is_long_enough))
 }
 
-/// The digits of a block where its PIN begins, and how many there are.
+/// The digits from the start of the PIN to the end of the block's filling, and their count.
 struct Body {
     digits: [u8; 16],
     count: u8,
@@ -94,32 +94,32 @@ impl Body {
         Self { digits, count: (end - start) as u8 }
     }
 
-    /// A bit for each digit that is of this kind, the lowest for the first. Counting zeros is one instruction, where a
-    /// loop that looks for the first such digit is left early by the compiler.
+    /// A bit for each digit of this kind, the lowest bit for the first digit. Counting zeros is one instruction; the
+    /// compiler would leave a search loop early.
     fn places(&self, kind: impl Fn(u8) -> Mask) -> u32 {
         (0..self.count)
             .zip(&self.digits)
             .fold(0, |places, (at, nibble)| places | u32::from(kind(*nibble).keep(1)) << at)
     }
 
-    /// How many are before the first of this kind; all, where there is none.
+    /// The number of digits before the first one of this kind; all of them if there is none.
     fn first(&self, kind: impl Fn(u8) -> Mask) -> u8 {
         (self.places(kind) | 1 << self.count).trailing_zeros() as u8
     }
 
-    /// How many are before the run of this digit that reaches to the end.
+    /// The number of digits before the run of `pad` digits that reaches to the end.
     fn before_run(&self, pad: u8) -> u8 {
         let others = self.places(|nibble| Mask::same(nibble, pad).not());
         (u32::BITS - 1 - (others << 1 | 1).leading_zeros()) as u8
     }
 
-    /// The PIN of so many decimal digits. Behind it `filled` says of each digit, by its place, whether it belongs
-    /// there.
+    /// The PIN of `length` decimal digits. For each later digit, `filled` says by place and value whether it is valid
+    /// filling.
     fn read(&self, length: u8, filled: impl Fn(u8, u8) -> Mask, is_block: Mask) -> (Pin, Mask) {
         self.read_digits(10, length, filled, is_block)
     }
 
-    /// As [`Body::read`], of whatever digits where the layout does not check them.
+    /// As [`Body::read`], but with digits up to 15 if the layout does not check PIN digits.
     fn read_any(
         &self,
         layout: &Layout,
@@ -130,7 +130,7 @@ impl Body {
         self.read_digits(if layout.checks_digits { 10 } else { 16 }, length, filled, is_block)
     }
 
-    /// The PIN of so many digits below `base`.
+    /// The PIN of `length` digits below `base`.
     fn read_digits(
         &self,
         base: u8,
@@ -148,7 +148,7 @@ impl Body {
         (Pin::new(&self.digits, length), is_block)
     }
 
-    /// The PIN of a format with a pad digit.
+    /// The PIN of a format with a pad digit: 3621 or 3624.
     fn read_padded(&self, layout: &Layout) -> (Pin, Mask) {
         let last = self.digits[usize::from(self.count) - 1];
         let (length, pad) = match layout.extraction {
@@ -167,14 +167,13 @@ impl Drop for Body {
     }
 }
 
-/// The block of a PIN. A PIN that is longer than the format takes is cut behind its leftmost digits. `random` is looked
-/// at where the format has random digits; of `sequence`, below 10,000, the digits that the format has room for are
-/// written.
+/// The block of a PIN. A longer PIN than the format takes is cut to its leftmost digits. `random` is used only by
+/// formats with random digits. Of `sequence`, which is below 10,000, the format's last two or four digits are written.
 pub fn make(layout: &Layout, pan: &PanDigits, pin: &Pin, sequence: u16, random: &[u8; 16]) -> [u8; 8] {
     let most = layout.format.digits().1;
     let length = Mask::below(most, pin.length()).choose(most, pin.length());
     let (pad, digits) = (layout.pad, pin.digits());
-    // The body of a block: the digits, and from their end on what fills it.
+    // Writes the PIN digits, then the filling, which depends on the place.
     let fill = |out: &mut [u8], filling: &dyn Fn(u8) -> u8| {
         for ((at, place), digit) in (0..).zip(out).zip(digits) {
             *place = Mask::below(at, length).choose(*digit, filling(at));
@@ -229,13 +228,13 @@ pub fn make(layout: &Layout, pan: &PanDigits, pin: &Pin, sequence: u16, random: 
     block
 }
 
-/// The random bytes with which [`make`] fills a block of ISO-3 as this one is filled. Where digits of its PIN are, they
-/// are some bytes.
+/// The random bytes with which [`make`] fills a block as this ISO-3 block is filled. The bytes at the places of PIN
+/// digits have no meaning.
 pub fn filling(pan: &PanDigits, block: &[u8; 8]) -> Zeroizing<[u8; 16]> {
     let mut nibbles = unpack(block);
     mask_pan(&mut nibbles, pan);
     let mut random = Zeroizing::new([0; 16]);
-    // Digits A to F stand for sixths of a byte, of which this is the first number.
+    // `make` maps each sixth of the byte values to a digit from A to F. This is the lowest byte value of the sixth.
     for (place, nibble) in random.iter_mut().zip(&nibbles[2..]) {
         *place = (u16::from(nibble.wrapping_sub(10) & 7) * 256).div_ceil(6) as u8;
     }

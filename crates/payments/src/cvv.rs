@@ -1,15 +1,15 @@
 //! Card verification values: CVV, CVC, iCVV (CCA Basic Services, appendix E).
 //!
-//! The value is made of ANSI X9.19's MAC of [`data`] under both keys.
+//! The value is derived from the ANSI X9.19 MAC of [`data`] under both keys.
 
 use crate::mask::Mask;
 use crate::scan::decimals;
 
-/// The most digits of a value.
+/// The greatest number of digits of a value.
 pub const DIGITS_MAX: usize = 5;
 
-/// The data to authenticate: PAN, expiration date, service code, one behind the other, and zeros up to 32 digits.
-/// `None` for a PAN of other than 8 to 19 digits.
+/// The data to authenticate: PAN, expiration date and service code in a row, padded with zeros to 32 digits. `None`
+/// unless the PAN has 8 to 19 digits.
 pub fn data(pan: &[u8], expiration: &[u8; 4], service_code: &[u8; 3]) -> Option<[u8; 16]> {
     if !(8..=19).contains(&pan.len()) {
         return None;
@@ -26,12 +26,12 @@ pub fn data(pan: &[u8], expiration: &[u8; 4], service_code: &[u8; 3]) -> Option<
     Some(data)
 }
 
-/// The digits of the value of a MAC: as many as are wanted of them are its value.
+/// The five digits that follow from a MAC. A shorter value is the leftmost of them.
 pub fn digits(mac: &[u8; 8]) -> [u8; DIGITS_MAX] {
     decimals(mac)
 }
 
-/// Whether the MAC gives this value of up to five digits.
+/// Whether the MAC gives this value of one to five digits.
 pub fn verifies(mac: &[u8; 8], given: &[u8]) -> Mask {
     let long_enough = if (1..=DIGITS_MAX).contains(&given.len()) { Mask::YES } else { Mask::NO };
     digits(mac)

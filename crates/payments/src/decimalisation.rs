@@ -7,14 +7,14 @@ use crate::mask::Mask;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decimalisation([u8; 16]);
 
-/// Why sixteen characters are no table.
+/// Why sixteen characters are no decimalisation table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFault {
-    /// They are not all decimal digits.
+    /// A character is no decimal digit.
     Digit,
-    /// There are fewer than eight different digits.
+    /// The table has fewer than eight different digits.
     FewDigits,
-    /// A digit stands there more than four times.
+    /// A digit occurs more than four times.
     Repeated,
 }
 
@@ -31,10 +31,10 @@ impl std::fmt::Display for TableFault {
 impl std::error::Error for TableFault {}
 
 impl Decimalisation {
-    /// The table of ten digits and the first six again.
+    /// The default table: 0 to 9, then 0 to 5.
     pub const DEFAULT: Self = Self([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5]);
 
-    /// The table of these characters, whatever digits they are.
+    /// Reads a table of any sixteen decimal digits.
     ///
     /// # Errors
     /// [`TableFault::Digit`].
@@ -42,11 +42,11 @@ impl Decimalisation {
         digits(characters).map(Self).map_err(|_| TableFault::Digit)
     }
 
-    /// Whether it keeps PINs apart: with fewer digits, or one of them often, guesses of a PIN get easy (Bond and
-    /// Zielinski, UCAM-CL-TR-560).
+    /// Checks that the table spreads PINs enough. With few different digits, or one digit very often, PINs are easily
+    /// guessed (Bond and Zielinski, UCAM-CL-TR-560).
     ///
     /// # Errors
-    /// [`TableFault`].
+    /// [`TableFault::FewDigits`], [`TableFault::Repeated`].
     pub fn check(&self) -> Result<(), TableFault> {
         let times = |digit| self.0.iter().filter(|own| **own == digit).count();
         if (0..10).filter(|digit| times(*digit) > 0).count() < 8 {
@@ -55,12 +55,12 @@ impl Decimalisation {
         if (0..10).any(|digit| times(digit) > 4) { Err(TableFault::Repeated) } else { Ok(()) }
     }
 
-    /// Its characters.
+    /// The sixteen characters of the table.
     pub fn characters(&self) -> [u8; 16] {
         self.0.map(|digit| digit + b'0')
     }
 
-    /// The decimal digit of each digit, every entry of the table looked at.
+    /// The decimal digit for each hexadecimal digit. Reads every entry of the table for each digit, for constant time.
     pub(crate) fn apply(&self, nibbles: &[u8; 16]) -> [u8; 16] {
         nibbles.map(|nibble| {
             (0..).zip(&self.0).fold(0, |found, (at, digit)| found | Mask::same(at, nibble).keep(*digit))

@@ -1,6 +1,6 @@
-//! Digits as callers give them, in characters, and as blocks hold them, two in a byte.
+//! Digits as callers give them, one in a character, and as blocks hold them, two in a byte.
 
-/// A character that is no digit of its kind.
+/// A character that is no decimal or hexadecimal digit, or too many characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigitFault;
 
@@ -12,8 +12,8 @@ impl std::fmt::Display for DigitFault {
 
 impl std::error::Error for DigitFault {}
 
-/// The values of decimal digits in characters, in front of zeros. For what is public, or of whose form the caller is
-/// told: the first fault ends it.
+/// The values of decimal digits in characters, padded with zeros at the end. Stops at the first fault: only for public
+/// digits, or digits whose form the caller may learn.
 ///
 /// # Errors
 /// [`DigitFault`], also for more than `N` characters.
@@ -21,7 +21,7 @@ pub fn digits<const N: usize>(characters: &[u8]) -> Result<[u8; N], DigitFault> 
     values(characters, |character| character.is_ascii_digit().then(|| character - b'0'))
 }
 
-/// The values of hexadecimal digits in characters, upper case alone, in front of zeros.
+/// The values of hexadecimal digits in characters, upper case only, padded with zeros at the end.
 ///
 /// # Errors
 /// [`DigitFault`], also for more than `N` characters.
@@ -47,7 +47,7 @@ fn values<const N: usize>(
     Ok(values)
 }
 
-/// The sixteen digits of eight bytes.
+/// Splits eight bytes into sixteen digits.
 #[inline(always)]
 pub(crate) fn unpack(bytes: &[u8; 8]) -> [u8; 16] {
     let mut nibbles = [0; 16];
@@ -57,7 +57,7 @@ pub(crate) fn unpack(bytes: &[u8; 8]) -> [u8; 16] {
     nibbles
 }
 
-/// Eight bytes of sixteen digits, each below 16.
+/// Packs sixteen digits, each below 16, into eight bytes.
 #[inline(always)]
 pub(crate) fn pack(nibbles: &[u8; 16]) -> [u8; 8] {
     let mut bytes = [0; 8];
@@ -67,12 +67,12 @@ pub(crate) fn pack(nibbles: &[u8; 16]) -> [u8; 8] {
     bytes
 }
 
-/// The digits moved to the right end by `places`, 0 to 16; zeros come in from the left. In constant time: a shift of a
-/// register takes the same time for every count.
+/// Moves the digits to the right by `places`, 0 to 16; zeros come in from the left. In constant time: a register shift
+/// takes the same time for every count.
 #[inline(always)]
 pub(crate) fn moved_right(digits: &[u8; 16], places: u8) -> [u8; 16] {
     let (value, half) = (u64::from_be_bytes(pack(digits)), u32::from(places) * 2);
-    // In two steps: a register of 64 bits is not moved by 64 places at once.
+    // Two shifts: one shift of a 64-bit register cannot move it by 64 places.
     unpack(&value.wrapping_shr(half).wrapping_shr(half).to_be_bytes())
 }
 

@@ -1,4 +1,4 @@
-//! Derived unique keys per transaction: what is known of the derivations without a key.
+//! Derived unique keys per transaction: the data of each derivation step, which need no key.
 
 pub mod aes;
 pub mod tdes;

@@ -2,13 +2,13 @@
 //!
 //! | need | item |
 //! |---|---|
-//! | the key of a card, of the issuer's | [`card_key`] |
-//! | the key of a session, of the card's | [`session_key`] |
+//! | the key of a card, derived from the issuer's | [`card_key`] |
+//! | the key of a session, derived from the card's | [`session_key`] |
 //! | application cryptograms (ARQC, TC, AAC), and the issuer's answer (ARPC) | [`cryptogram`] |
 //! | MACs and enciphered data of scripts, PIN changes | [`script`] |
 //! | MasterCard's CVC3 | [`cvc3`] |
 //!
-//! Every MAC is that of ISO 9797-1, algorithm 3, with both halves of a key, of a message that is [`padded`].
+//! Every MAC is ISO 9797-1, algorithm 3, with both halves of a key, over a [`padded`] message.
 
 pub mod card_key;
 pub mod cryptogram;
@@ -19,19 +19,19 @@ pub mod session_key;
 use crate::mask::Mask;
 use zeroize::Zeroizing;
 
-/// What a message is filled with up to whole blocks of eight bytes (ISO 9797-1).
+/// How a message is padded to whole blocks of eight bytes (ISO 9797-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Padding {
-    /// Zeros, where it is not whole: method 1.
+    /// Method 1: zeros, unless the message is whole blocks already.
     Zeros,
-    /// A bit that is set, and zeros: method 2.
+    /// Method 2: a set bit, then zeros.
     Bit,
 }
 
-/// A message with its padding. An empty one becomes a block.
+/// A message with its padding. An empty message becomes one block.
 pub fn padded(message: &[u8], padding: Padding) -> Zeroizing<Vec<u8>> {
     let marked = message.len() + usize::from(padding == Padding::Bit);
-    // With its full length from the start: a vector that grows leaves copies behind.
+    // Allocated at full length: a vector that grows leaves copies of its bytes behind.
     let mut all = Zeroizing::new(vec![0; marked.max(1).next_multiple_of(8)]);
     all[..message.len()].copy_from_slice(message);
     if padding == Padding::Bit {
@@ -40,7 +40,7 @@ pub fn padded(message: &[u8], padding: Padding) -> Zeroizing<Vec<u8>> {
     all
 }
 
-/// A key with the last bit of each byte set so that their parity is odd, as derived keys have it.
+/// The key with odd parity in each byte, by its last bit, as derived keys have it.
 pub fn with_parity(key: &[u8; 16]) -> [u8; 16] {
     key.map(|byte| {
         let high = byte & 0xFE;
@@ -51,7 +51,7 @@ pub fn with_parity(key: &[u8; 16]) -> [u8; 16] {
     })
 }
 
-/// Whether a value that was given, of 4 to 8 bytes, is the beginning of the one that was made.
+/// Whether a given value of 4 to 8 bytes equals the beginning of the computed one.
 pub fn verifies(made: &[u8; 8], given: &[u8]) -> Mask {
     if !(4..=8).contains(&given.len()) {
         return Mask::NO;

@@ -7,10 +7,10 @@ macro_rules! formats {
         pub enum Format { $($(#[$doc])* $name),* }
 
         impl Format {
-            /// All of them.
+            /// All formats.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Its keyword, without blanks.
+            /// The format's keyword, without blanks.
             pub const fn keyword(self) -> &'static str {
                 match self { $(Self::$name => $keyword),* }
             }
@@ -48,33 +48,33 @@ formats! {
 }
 
 impl Format {
-    /// The format of this name; trailing blanks are padding.
+    /// The format with this keyword; trailing blanks are ignored.
     pub fn from_keyword(keyword: &[u8]) -> Option<Self> {
         let keyword = keyword.trim_ascii_end();
         Self::ALL.iter().copied().find(|format| format.keyword().as_bytes() == keyword)
     }
 
-    /// Whether the PAN is part of the block.
+    /// Whether the PAN goes into the block.
     pub fn has_pan(self) -> bool {
         matches!(self, Self::Iso0 | Self::Iso3 | Self::Iso4 | Self::Visa4)
     }
 
-    /// Whether ANSI X9.8 knows it for PINs on their way.
+    /// Whether ANSI X9.8 allows the format for PINs in transit.
     pub fn is_ansi(self) -> bool {
         matches!(self, Self::Iso0 | Self::Iso3 | Self::Iso4)
     }
 
-    /// Whether a pad digit of the caller's choice ends the PIN.
+    /// Whether the PIN ends with a pad digit of the caller's choice.
     pub fn has_pad(self) -> bool {
         matches!(self, Self::Ibm3621 | Self::Ibm3624)
     }
 
-    /// Whether it has a sequence number.
+    /// Whether the block has a sequence number.
     pub fn has_sequence(self) -> bool {
         matches!(self, Self::Ibm3621 | Self::Epp4704)
     }
 
-    /// The fewest and the most digits of a PIN in it.
+    /// The least and the greatest number of PIN digits.
     pub fn digits(self) -> (u8, u8) {
         match self {
             Self::Eci2 => (4, 4),
@@ -89,20 +89,20 @@ impl Format {
 /// How the end of a PIN in a block is found (CCA: PIN-extraction method).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extraction {
-    /// PINBLOCK: the length, or the delimiter, in the block.
+    /// PINBLOCK: by the length or delimiter in the block.
     PinBlock,
-    /// PADDIGIT: before the pad digits of the profile, which reach to the end.
+    /// PADDIGIT: the PIN ends before the profile's pad digits, which reach to the end.
     PadDigit,
-    /// HEXDIGIT: before the first digit above 9; all behind it are the same.
+    /// HEXDIGIT: the PIN ends before the first digit above 9; all digits from there on are equal.
     HexDigit,
-    /// PADEXIST: as PADDIGIT, with the last digit of the block as pad digit.
+    /// PADEXIST: as PADDIGIT, but the pad digit is the last digit of the block.
     PadExist,
-    /// PINLEN04 to PINLEN16: it has so many digits.
+    /// PINLEN04 to PINLEN16: the PIN has this number of digits.
     Length(u8),
 }
 
 impl Extraction {
-    /// The method that a format has where no keyword says another.
+    /// The format's default method, if no keyword names another.
     pub fn of(format: Format) -> Self {
         match format {
             Format::Eci2 => Self::Length(4),
@@ -111,7 +111,7 @@ impl Extraction {
         }
     }
 
-    /// Whether blocks of this format can be read so.
+    /// Whether blocks of this format can be read by this method.
     pub fn fits(self, format: Format) -> bool {
         match self {
             Self::PinBlock => Self::of(format) == Self::PinBlock,
@@ -122,20 +122,20 @@ impl Extraction {
     }
 }
 
-/// All that says how a PIN lies in a block of 8 bytes.
+/// Everything that determines how a PIN lies in a block of 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Its format, not [`Format::Iso4`].
+    /// The format, never [`Format::Iso4`].
     pub format: Format,
-    /// How its end is found; it [fits](Extraction::fits) the format.
+    /// How the PIN's end is found; [fits](Extraction::fits) the format.
     pub extraction: Extraction,
     /// The pad digit, 0 to 15, of formats that have one.
     pub pad: u8,
-    /// Fewer digits are no PIN.
+    /// A PIN with fewer digits is invalid.
     pub least: u8,
-    /// Whether a PIN has decimal digits alone. In a block that holds a PAN, XORed with another PAN than its own, digits
-    /// become others, and whether they are still decimal tells what they were: ISO 9564-1 and PCI PIN have them
-    /// unchecked there.
+    /// Whether PIN digits must be decimal. A block that is XORed with the wrong PAN yields wrong PIN digits, and
+    /// whether those are decimal tells something of the right ones. ISO 9564-1 and PCI PIN therefore forbid the check
+    /// in formats with a PAN.
     pub checks_digits: bool,
 }
 

@@ -1,8 +1,8 @@
 //! PINs that a bank assigns, and offsets to those that customers choose: IBM 3624, and the German banking pool (CCA
 //! Basic Services, appendix E; z/OS ICSF Application Programmer's Guide, PIN algorithms).
 //!
-//! The validation data, 16 hexadecimal digits, are enciphered under the PIN key; a table makes decimal digits of the
-//! result. These are the intermediate PIN, which both methods go on from.
+//! The validation data, 16 hexadecimal digits, are enciphered under the PIN key, and a table turns the result into
+//! decimal digits. These are the intermediate PIN, from which both methods start.
 
 use crate::decimalisation::Decimalisation;
 use crate::digits::{moved_right, pack, unpack};
@@ -10,30 +10,30 @@ use crate::mask::Mask;
 use crate::pin::Pin;
 use zeroize::Zeroize;
 
-/// Digits of a PIN of the German banking pool.
+/// The number of digits of a PIN of the German banking pool.
 pub const POOL_DIGITS: u8 = 4;
 
-/// The block to encipher, of hexadecimal digits.
+/// The block to encipher, from sixteen hexadecimal digits.
 pub fn validation_block(data: &[u8; 16]) -> [u8; 8] {
     pack(data)
 }
 
-/// The intermediate PIN.
+/// The intermediate PIN: sixteen decimal digits.
 pub struct Intermediate([u8; 16]);
 
 impl Intermediate {
-    /// Of validation data that are enciphered.
+    /// The intermediate PIN of enciphered validation data.
     pub fn new(table: &Decimalisation, enciphered: &[u8; 8]) -> Self {
         Self(table.apply(&unpack(enciphered)))
     }
 
-    /// The PIN of so many digits that IBM 3624 assigns.
+    /// The PIN of `length` digits that IBM 3624 assigns.
     pub fn pin(&self, length: u8) -> Pin {
         Pin::new(&self.0, length)
     }
 
-    /// The offset of `length` digits from the assigned PIN to this one: of its rightmost digits, modulo 10, with zeros
-    /// behind them.
+    /// The offset from the assigned PIN to `pin`: the difference of their rightmost `length` digits, modulo 10, padded
+    /// with zeros at the end.
     pub fn offset(&self, pin: &Pin, length: u8) -> [u8; 16] {
         let assigned = self.pin(pin.length());
         let mut offset = [0; 16];
@@ -44,7 +44,8 @@ impl Intermediate {
         rightmost(&offset, length)
     }
 
-    /// The PIN of so many digits at this offset of `offset_length` digits, which are added to its rightmost digits.
+    /// The PIN of `length` digits with this offset: the `offset_length` offset digits are added to its rightmost
+    /// digits, modulo 10.
     pub fn with_offset(&self, length: u8, offset: &[u8; 16], offset_length: u8) -> Pin {
         let (assigned, offset) = (self.pin(length), Pin::new(offset, offset_length));
         let mut sum = [0; 16];
@@ -57,7 +58,7 @@ impl Intermediate {
         pin
     }
 
-    /// Whether the rightmost `check_length` digits of the PIN are those of the PIN at this offset.
+    /// Whether the rightmost `check_length` digits of `pin` equal those of the PIN with this offset.
     pub fn verifies(&self, pin: &Pin, offset: &[u8; 16], check_length: u8) -> Mask {
         let right = self.with_offset(pin.length(), offset, check_length);
         let mut is_right = pin.has_at_least(check_length);
@@ -69,8 +70,8 @@ impl Intermediate {
         is_right
     }
 
-    /// The PIN of the German banking pool at this offset of four digits: the third to sixth digit, plus the offset
-    /// modulo 10, of which the first is one where it would be zero.
+    /// The PIN of the German banking pool with this offset: the third to sixth digits plus the four offset digits,
+    /// modulo 10. A zero as first digit becomes a one.
     pub fn pool_pin(&self, offset: &[u8; 4]) -> Pin {
         let mut digits = [0; 16];
         for ((digit, base), own) in digits.iter_mut().zip(&self.0[2..6]).zip(offset) {
@@ -82,14 +83,14 @@ impl Intermediate {
         pin
     }
 
-    /// The offset from the third to sixth digit to this PIN, modulo 10. At a PIN that begins with one, two offsets lead
-    /// there where the digit is nine or zero; this is the difference.
+    /// The offset from the third to sixth digits to `pin`, modulo 10. A PIN that begins with one has two offsets, since
+    /// a zero becomes a one; this is the plain difference.
     pub fn pool_offset(&self, pin: &Pin) -> [u8; 4] {
         std::array::from_fn(|at| less(pin.digits[at], self.0[at + 2]))
     }
 }
 
-/// The last digits of a field that ends at the right, with zeros behind them.
+/// The last `length` digits of a right-aligned field, moved to the left and padded with zeros at the end.
 fn rightmost(field: &[u8; 16], length: u8) -> [u8; 16] {
     let mut right = *field;
     right.reverse();
@@ -98,7 +99,7 @@ fn rightmost(field: &[u8; 16], length: u8) -> [u8; 16] {
     right
 }
 
-/// `(a + b) mod 10` of decimal digits. A checked sum would be a branch on them.
+/// `(a + b) mod 10` of decimal digits. Wrapping, since an overflow check would be a branch on them.
 fn plus(a: u8, b: u8) -> u8 {
     let sum = a.wrapping_add(b);
     sum.wrapping_sub(Mask::below(sum, 10).not().keep(10))
@@ -115,7 +116,7 @@ impl Drop for Intermediate {
     }
 }
 
-/// Nothing of it is shown.
+/// Shows no field: the digits are secret.
 impl std::fmt::Debug for Intermediate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Intermediate")
@@ -141,7 +142,7 @@ mod tests {
         Pin::new(&all, digits.len() as u8)
     }
 
-    /// The first is a vector of the Python package psec 1.3.0.
+    /// The first vector is from the Python package psec 1.3.0.
     #[test]
     fn pins_are_the_published_ones() {
         let found = intermediate("1234567890123456", "1122334455667788");
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn the_rightmost_digits_are_checked() {
         let found = intermediate("0123456789012345", "1122334455667788");
-        // The PIN that is assigned is 341317; with the offset 55 it is 341362.
+        // The assigned PIN is 341317; with the offset 55 it becomes 341362.
         let offset = pin(&[5, 5]);
         assert!(found.verifies(&pin(&[3, 4, 1, 3, 6, 2]), offset.digits(), 2).holds());
         assert!(found.verifies(&pin(&[0, 0, 0, 0, 6, 2]), offset.digits(), 2).holds());

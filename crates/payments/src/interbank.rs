@@ -1,15 +1,15 @@
-//! The Interbank PIN.
+//! The PIN of the Interbank method.
 
 use crate::digits::pack;
 use crate::mask::Mask;
 use crate::pin::Pin;
 use crate::scan::decimals;
 
-/// Digits of a PIN.
+/// The number of digits of a PIN.
 pub const PIN_DIGITS: u8 = 4;
 
-/// The block to encipher: the rightmost eleven digits of the PAN without its check digit, a six, the index of the key,
-/// three digits of validation.
+/// The block to encipher: the rightmost eleven digits of the PAN without its check digit, a six, the key index, and
+/// three validation digits.
 pub fn block(pan: &[u8; 11], key_index: u8, validation: &[u8; 3]) -> [u8; 8] {
     let mut nibbles = [0; 16];
     nibbles[..11].copy_from_slice(pan);
@@ -18,7 +18,7 @@ pub fn block(pan: &[u8; 11], key_index: u8, validation: &[u8; 3]) -> [u8; 8] {
     pack(&nibbles)
 }
 
-/// The PIN of a block that is enciphered; 0100 stands for 0000.
+/// The PIN that an enciphered block gives; 0000 is replaced by 0100.
 pub fn pin(enciphered: &[u8; 8]) -> Pin {
     let found: [u8; PIN_DIGITS as usize] = decimals(enciphered);
     let is_zero = found.iter().fold(Mask::YES, |zero, digit| zero.and(Mask::same(*digit, 0)));

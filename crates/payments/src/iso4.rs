@@ -1,5 +1,5 @@
-//! PIN blocks of 16 bytes (ISO 9564-1:2017, format 4). The block is enciphered twice under AES, with the PAN in
-//! between: `E(E(PIN field) XOR PAN field)`.
+//! PIN blocks of 16 bytes (ISO 9564-1:2017, format 4). AES enciphers twice, with the PAN field XORed in between:
+//! `E(E(PIN field) XOR PAN field)`.
 
 use crate::digits::{pack, unpack};
 use crate::mask::Mask;
@@ -11,8 +11,8 @@ pub const FIELD_BYTES: usize = 16;
 /// The digit that fills a PIN field.
 const FILL: u8 = 10;
 
-/// The field of a PIN of 4 to 12 digits: `4LPPPPppppppppAA`, then eight random bytes. A longer PIN is cut behind its
-/// leftmost digits.
+/// The PIN field: `4LPPPPppppppppAA`, then eight random bytes. The PIN has 4 to 12 digits; a longer one is cut to its
+/// leftmost twelve.
 pub fn pin_field(pin: &Pin, random: &[u8; 8]) -> [u8; FIELD_BYTES] {
     let length = Mask::below(12, pin.length()).choose(12, pin.length());
     let mut nibbles = [0; 16];
@@ -27,7 +27,7 @@ pub fn pin_field(pin: &Pin, random: &[u8; 8]) -> [u8; FIELD_BYTES] {
     field
 }
 
-/// The PIN of a clear field, and whether it is one.
+/// The PIN of a clear PIN field, and whether the field is valid.
 pub fn read(field: &[u8; FIELD_BYTES]) -> (Pin, Mask) {
     let mut first = [0; 8];
     first.copy_from_slice(&field[..8]);
@@ -48,8 +48,8 @@ pub fn read(field: &[u8; FIELD_BYTES]) -> (Pin, Mask) {
     (pin, is_field)
 }
 
-/// The field of a PAN, whose digits are all given: their number above 12, the digits, zeros. A PAN of fewer than twelve
-/// has zeros in front. `None` for more than 19 digits, or what is no digit.
+/// The PAN field of a full PAN: the number of digits above 12, the digits, zeros. A PAN of fewer than twelve digits has
+/// zeros in front. `None` for no digit, more than 19, or a digit above 9.
 pub fn pan_field(pan: &[u8]) -> Option<[u8; FIELD_BYTES]> {
     if pan.is_empty() || pan.len() > 19 || pan.iter().any(|digit| *digit > 9) {
         return None;
@@ -81,7 +81,7 @@ mod tests {
         encipher(Aes128, key, &std::array::from_fn(|at| once[at] ^ pan[at]))
     }
 
-    /// The Python package psec 1.3.0 publishes both fields; ANSI X9.24-3 has the block of its first transaction key.
+    /// The Python package psec 1.3.0 publishes both fields; ANSI X9.24-3 has the block under its first transaction key.
     #[test]
     fn fields_and_blocks_are_the_published_ones() {
         assert_eq!(pan("112233445566778899"), hex("61122334455667788990000000000000"));

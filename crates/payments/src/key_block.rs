@@ -1,11 +1,11 @@
-//! Key blocks (ASC X9 TR 31; ANSI X9.143): a key, what it is for, and a MAC that binds both.
+//! Key blocks (ASC X9 TR 31; ANSI X9.143): a key, its attributes, and a MAC that binds both.
 //!
 //! ```text
 //! header (16)  optional blocks  enciphered payload, hexadecimal  MAC, hexadecimal
 //! ```
 //!
-//! The payload is the key's length in bits (2 bytes), the key, and random bytes up to whole blocks of the cipher. Two
-//! keys are made of the protection key of a block, one that enciphers and one that authenticates:
+//! The payload is the key's length in bits (2 bytes), the key, and random bytes up to whole blocks of the cipher. A
+//! block's protection key yields two keys, one that enciphers and one that authenticates:
 //!
 //! | version | keys by | cipher | MAC of | MAC |
 //! |---|---|---|---|---|
@@ -13,8 +13,9 @@
 //! | B | CMAC of a [`Derivation`] | TDES-CBC, the MAC as vector | header, clear payload | CMAC with TDES, 8 bytes |
 //! | D | CMAC of a [`Derivation`] | AES-CBC, the MAC as vector | header, clear payload | CMAC with AES, 16 bytes |
 //!
-//! Everything but the ciphers is here: who has them makes the keys, [reads](Block::parse) or [makes](header) the text,
-//! deciphers, MACs what [`authenticated`] gives, and asks [`verifies`] and [`key_length`], whose verdicts are one.
+//! Everything but the ciphers is here. The caller derives the two keys, [reads](Block::parse) or [makes](header) the
+//! text, deciphers, and computes the MAC of [`authenticated`]. [`verifies`] and [`key_length`] then give one verdict
+//! together.
 
 mod attributes;
 mod optional;
@@ -36,5 +37,5 @@ pub use write::{assemble, header};
 
 /// Length of the header without optional blocks, in characters.
 pub const HEADER_BYTES: usize = 16;
-/// The longest block, in characters: four digits say its length, which is a multiple of eight.
+/// The longest block in characters: the greatest multiple of eight that four digits express.
 pub const BLOCK_BYTES_MAX: usize = 9_992;

@@ -1,8 +1,8 @@
-//! The arithmetic of payments: what lies before, between and behind the ciphers of a verb. No cipher is here: what is
-//! to be enciphered is handed out, and what came of it taken back. Nothing is read or written.
+//! The arithmetic of payments: what a verb computes before, between and after its ciphers. No cipher is here: functions
+//! return blocks to encipher and take the results. Nothing is read from files or written to them.
 //!
 //! | need | item |
-//! |---|---|
+//! | a PIN in the clear | [`Pin`] |
 //! | a PIN | [`Pin`] |
 //! | PIN blocks of 8 bytes | [`Format`], [`Profile`], [`Layout`], [`block`] |
 //! | PIN blocks of 16 bytes, ISO 9564-1 format 4 | [`iso4`] |
@@ -15,8 +15,9 @@
 //! | format-preserving encryption | [`ff1`] |
 //! | key blocks of TR-31 and X9.143 | [`key_block`] |
 //!
-//! From the clear PIN block on everything is computed in constant time: no branch and no address depends on a digit, on
-//! the length of a PIN, or on whether a block is one. A verdict is a [`Mask`], which the caller asks once, at the end.
+//! From the clear PIN block on, everything is computed in constant time: no branch and no address depends on a digit,
+//! on the length of a PIN, or on whether a block is valid. A verdict is a [`Mask`], which the caller asks once, at the
+//! end.
 #![forbid(unsafe_code)]
 
 pub mod block;

@@ -1,20 +1,20 @@
-//! Verdicts that no branch is taken on before the end.
+//! Verdicts in constant time: no branch is taken on them before the end.
 
-/// Whether something holds: all bits are set, or none.
+/// A condition as a byte: all bits are set if it holds, else none.
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct Mask(u8);
 
 impl Mask {
-    /// It holds.
+    /// The condition holds.
     pub const YES: Self = Self(0xFF);
-    /// It does not.
+    /// The condition does not hold.
     pub const NO: Self = Self(0);
 
-    /// Whether `a` is less than `b`, which are both less than 128.
+    /// Whether `a < b`, both less than 128.
     #[inline(always)]
     pub(crate) fn below(a: u8, b: u8) -> Self {
-        // The compiler must not know that it is one of two values: it would make branches of what follows.
+        // Hides from the compiler that there are only two values: it would turn later selections into branches.
         Self(std::hint::black_box(((a.wrapping_sub(b) as i8) >> 7) as u8))
     }
 
@@ -24,7 +24,7 @@ impl Mask {
         Self(!Self::below(a, low).0 & !Self::below(high, a).0)
     }
 
-    /// Whether both, less than 128, are the same.
+    /// Whether two values, both less than 128, are equal.
     #[inline(always)]
     pub(crate) fn same(a: u8, b: u8) -> Self {
         Self::below(a ^ b, 1)
@@ -33,48 +33,48 @@ impl Mask {
     /// Whether all bits of a number are zero.
     #[inline(always)]
     pub(crate) fn zero(number: u64) -> Self {
-        // Either the number or its negative has the highest bit, unless it is zero.
+        // Unless the number is zero, either it or its negative has the highest bit set.
         let some = (number | number.wrapping_neg()) >> 63;
         Self(std::hint::black_box((some as u8).wrapping_sub(1)))
     }
 
-    /// Whether it does not hold.
+    /// The opposite condition.
     #[inline(always)]
     pub(crate) const fn not(self) -> Self {
         Self(!self.0)
     }
 
-    /// Whether both hold.
+    /// Whether both conditions hold.
     #[inline(always)]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Whether one of them holds.
+    /// Whether at least one condition holds.
     #[inline(always)]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// `yes` where it holds, `no` where it does not.
+    /// `yes` if the condition holds, else `no`.
     #[inline(always)]
     pub(crate) const fn choose(self, yes: u8, no: u8) -> u8 {
         (yes & self.0) | (no & !self.0)
     }
 
-    /// `byte` where it holds, 0 where it does not.
+    /// `byte` if the condition holds, else 0.
     #[inline(always)]
     pub(crate) const fn keep(self, byte: u8) -> u8 {
         byte & self.0
     }
 
-    /// The verdict: the one place that may be branched on.
+    /// The verdict as a `bool`, the only form that code may branch on.
     pub fn holds(self) -> bool {
         std::hint::black_box(self.0) != 0
     }
 }
 
-/// The verdict is for the caller who asks [`Mask::holds`].
+/// Hides the verdict: only the caller of [`Mask::holds`] may learn it.
 impl std::fmt::Debug for Mask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Mask")

@@ -1,22 +1,22 @@
-//! A PIN.
+//! PINs in the clear.
 
 use crate::digits::moved_right;
 use crate::mask::Mask;
 use zeroize::Zeroize;
 
-/// A clear PIN of up to 16 digits; digits and length are secret, and wiped.
+/// A clear PIN of up to 16 digits. Digits and length are secret and are wiped.
 #[derive(Clone)]
 pub struct Pin {
-    /// Zeros behind the last one.
+    /// The digits, followed by zeros.
     pub(crate) digits: [u8; 16],
     pub(crate) length: u8,
 }
 
 impl Pin {
-    /// The most digits.
+    /// The greatest number of digits.
     pub const DIGITS_MAX: usize = 16;
 
-    /// The PIN of the first `length` digits, which is at most 16. Others are not looked at.
+    /// The PIN of the first `length` digits, at most 16. Later digits are ignored.
     pub fn new(digits: &[u8; 16], length: u8) -> Self {
         let length = length.min(16);
         let mut pin = Self { digits: *digits, length };
@@ -26,27 +26,27 @@ impl Pin {
         pin
     }
 
-    /// The digits, zeros behind the last one.
+    /// The digits, followed by zeros.
     pub fn digits(&self) -> &[u8; 16] {
         &self.digits
     }
 
-    /// How many digits it has.
+    /// The number of digits, which is secret.
     pub fn length(&self) -> u8 {
         self.length
     }
 
-    /// Whether it has so many digits.
+    /// Whether the PIN has exactly `length` digits.
     pub fn has_length(&self, length: u8) -> Mask {
         Mask::same(self.length, length)
     }
 
-    /// Whether it has so many digits at least.
+    /// Whether the PIN has at least `length` digits.
     pub fn has_at_least(&self, length: u8) -> Mask {
         Mask::below(self.length, length).not()
     }
 
-    /// Whether both are the same, in length and digits.
+    /// Whether both PINs are equal in length and digits.
     pub fn is(&self, other: &Self) -> Mask {
         let mut same = Mask::same(self.length, other.length);
         for (own, others) in self.digits.iter().zip(&other.digits) {
@@ -55,7 +55,7 @@ impl Pin {
         same
     }
 
-    /// Whether both have at least so many digits, and as many of the last ones are the same.
+    /// Whether both PINs have at least `count` digits and their last `count` digits are equal.
     pub fn has_end_of(&self, other: &Self, count: u8) -> Mask {
         let mut same = self.has_at_least(count).and(other.has_at_least(count));
         let both = self.right_aligned().into_iter().zip(other.right_aligned());
@@ -65,13 +65,13 @@ impl Pin {
         same
     }
 
-    /// The digits with the last one at the right end.
+    /// The digits aligned to the right end, zeros in front.
     pub(crate) fn right_aligned(&self) -> [u8; 16] {
         moved_right(&self.digits, 16_u8.wrapping_sub(self.length))
     }
 }
 
-/// Nothing of it is shown.
+/// Shows no field: digits and length are secret.
 impl std::fmt::Debug for Pin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Pin")

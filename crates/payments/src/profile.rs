@@ -1,28 +1,28 @@
-//! The PIN profile that callers name a format by.
+//! PIN profiles, by which callers name the format of a PIN block.
 
 use crate::format::Format;
 
-/// Length of a profile in bytes.
+/// Length in bytes of the part of a profile that is read.
 const PROFILE_BYTES: usize = 24;
 
-/// What a profile of 24 characters says: format, format control, pad digit, each in eight (CCA Basic Services, chapter
-/// 8).
+/// A PIN profile of 24 characters: format, format control and pad digit, eight characters each (CCA Basic Services,
+/// chapter 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The format.
+    /// The format of the PIN block.
     pub format: Format,
-    /// The pad digit, 0 to 15; `None` where there is a blank.
+    /// The pad digit, 0 to 15; `None` for a blank.
     pub pad: Option<u8>,
 }
 
-/// What of a profile is wrong.
+/// The field of a profile that is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProfileFault {
-    /// No format has that name.
+    /// The format is unknown.
     Format,
     /// The format control is not NONE.
     Control,
-    /// The pad digit is none, or not one of the format.
+    /// The pad digit is no hexadecimal digit, is missing, or is not allowed in the format.
     Pad,
 }
 
@@ -42,7 +42,7 @@ impl Profile {
     /// Reads the first three fields of a profile.
     ///
     /// # Errors
-    /// [`ProfileFault`] for the first field that says nothing that is known.
+    /// [`ProfileFault`] for the first invalid field.
     pub fn read(profile: &[u8; PROFILE_BYTES]) -> Result<Self, ProfileFault> {
         let (format, rest) = profile.split_at(8);
         let (control, pad) = rest.split_at(8);
@@ -62,10 +62,10 @@ impl Profile {
         Ok(Self { format, pad })
     }
 
-    /// The pad digit of a block that is read: 3621 and 3624 need one, others have no use for it.
+    /// The pad digit for reading a block: 3621 and 3624 need one, other formats ignore it.
     ///
     /// # Errors
-    /// [`ProfileFault::Pad`].
+    /// [`ProfileFault::Pad`] if 3621 or 3624 have none.
     pub fn pad_read(&self) -> Result<u8, ProfileFault> {
         match (self.format.has_pad(), self.pad) {
             (true, None) => Err(ProfileFault::Pad),
@@ -73,10 +73,10 @@ impl Profile {
         }
     }
 
-    /// The pad digit of a block that is made. A blank stands for F in the formats that take F alone.
+    /// The pad digit for making a block. A blank means F in the formats that take only F.
     ///
     /// # Errors
-    /// [`ProfileFault::Pad`] for one that the format does not take.
+    /// [`ProfileFault::Pad`] if the format does not take this pad digit, or needs one and has none.
     pub fn pad_made(&self) -> Result<u8, ProfileFault> {
         let (least, most) = match self.format {
             Format::Iso0 | Format::Visa4 | Format::Epp4704 => return only_f(self.pad),

@@ -1,15 +1,15 @@
-//! Decimal digits out of an enciphered block, as VISA's and the Interbank's methods take them.
+//! Decimal digits from an enciphered block, by the scans that VISA and Interbank methods prescribe.
 
 use crate::mask::Mask;
 
-/// The first `N` decimal digits of a block of at most 63 bytes from left to right; where there are fewer, the others
-/// are those of a second scan, which takes the digits from A to F, less ten.
+/// The first `N` decimal digits of a block of at most 63 bytes, from left to right. If there are fewer, a second scan
+/// takes the digits from A to F, less ten.
 pub(crate) fn decimals<const N: usize>(block: &[u8]) -> [u8; N] {
     decimals_with(block, |_, letter| letter.wrapping_sub(10))
 }
 
-/// The same with another value for the digits from A to F, by their place and themselves. What it gives for others is
-/// not looked at.
+/// As [`decimals`], but `letter` maps the digits from A to F, by place and digit. Its results for decimal digits are
+/// ignored.
 pub(crate) fn decimals_with<const N: usize>(block: &[u8], letter: impl Fn(usize, u8) -> u8) -> [u8; N] {
     let nibbles = || block.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let (mut found, mut count) = ([0; N], 0_u8);

@@ -1,24 +1,21 @@
 //! Card security codes of American Express, versions 1 and 2: of five, four and three digits.
 //!
-//! ```text
-//! version 1   R = E(block)
-//! version 2   R = E(E(block) xor service_block)
-//! ```
-//! E is TDES under a key of two parts. Of the sixteen hexadecimal digits of R the [decimal ones](digits) come first.
-//! What of this is not confirmed by a value of another system, [`Code::is_confirmed`] and [`Prefix::is_confirmed`] say.
+//! ```text version 1   R = E(block) version 2   R = E(E(block) xor service_block) ``` E is TDES under a two-part key.
+//! Of the sixteen hexadecimal digits of R the [decimal ones](digits) come first. [`Code::is_confirmed`] and
+//! [`Prefix::is_confirmed`] say which results values of another system confirm.
 
 use crate::digits::pack;
 use crate::mask::Mask;
 use crate::scan::decimals_with;
 
-/// Digits of a PAN.
+/// The number of digits of a PAN.
 pub const PAN_DIGITS: usize = 15;
-/// Digits of all three codes.
+/// The number of digits of all three codes together.
 pub const DIGITS: usize = 12;
-/// Of the letters of R those before this place count from one, those from it on from six.
+/// In the first five places of R, letters count from one; in later places, from six.
 const FIRST_PLACES: usize = 5;
 
-/// With which two digits a PAN begins.
+/// The first two digits of a PAN, which determine the order of PAN and expiration date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     /// 34: the PAN comes before the expiration date.
@@ -28,7 +25,7 @@ pub enum Prefix {
 }
 
 impl Prefix {
-    /// That of a PAN; `None` for cards that have no such codes.
+    /// The prefix of a PAN; `None` for cards without such codes.
     pub fn of(pan: &[u8; PAN_DIGITS]) -> Option<Self> {
         match pan {
             [3, 4, ..] => Some(Self::ThirtyFour),
@@ -37,13 +34,13 @@ impl Prefix {
         }
     }
 
-    /// Whether values of a system other than this one are those that are made here.
+    /// Whether values of another system confirm the codes for this prefix.
     pub fn is_confirmed(self) -> bool {
         self == Self::ThirtySeven
     }
 }
 
-/// Which code.
+/// The codes of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// Three digits, CSC-3.
@@ -52,15 +49,15 @@ pub enum Code {
     Four,
     /// Five digits, CSC-5.
     Five,
-    /// All of them, the longest first.
+    /// All three codes, the longest first.
     All,
 }
 
 impl Code {
-    /// Every one.
+    /// Every variant, in the order of the declaration.
     pub const EACH: [Self; 4] = [Self::Three, Self::Four, Self::Five, Self::All];
 
-    /// How many digits it has.
+    /// The number of digits of the code.
     pub fn digits(self) -> usize {
         match self {
             Self::Three => 3,
@@ -70,7 +67,7 @@ impl Code {
         }
     }
 
-    /// Its digits among those of [`digits`].
+    /// The code's own digits among the twelve of [`digits`].
     pub fn of(self, all: &[u8; DIGITS]) -> &[u8] {
         match self {
             Self::Three => &all[9..],
@@ -80,14 +77,15 @@ impl Code {
         }
     }
 
-    /// Whether values of a system other than this one are those that are made here: in all of R that are known no
-    /// letter from the sixth place on is needed. None of five digits needs one.
+    /// Whether values of another system confirm the code's rules. The known values need no letter from the sixth place
+    /// on, and only a code of five digits never needs one.
     pub fn is_confirmed(self) -> bool {
         self == Self::Five
     }
 }
 
-/// The block that is enciphered first: the third to the fourteenth digit of the PAN, and the expiration date as YYMM.
+/// The first block to encipher: the third to the fourteenth digit of the PAN, and the expiration date as YYMM, in the
+/// prefix's order.
 pub fn block(prefix: Prefix, pan: &[u8; PAN_DIGITS], expiration: &[u8; 4]) -> [u8; 8] {
     let pan = &pan[2..14];
     let (first, second) = match prefix {
@@ -97,7 +95,7 @@ pub fn block(prefix: Prefix, pan: &[u8; PAN_DIGITS], expiration: &[u8; 4]) -> [u
     packed(first.iter().chain(second))
 }
 
-/// The second block of version 2: the service code, and zeros.
+/// The second block of version 2: the service code, then zeros.
 pub fn service_block(service_code: &[u8; 3]) -> [u8; 8] {
     packed(service_code.iter())
 }
@@ -110,8 +108,8 @@ fn packed<'a>(digits: impl Iterator<Item = &'a u8>) -> [u8; 8] {
     pack(&nibbles)
 }
 
-/// The digits of R: the decimal ones from left to right, then the letters from left to right, of which there are
-/// enough. A to F are 1 to 6 in the first five places, and 6, 7, 8, 9, 0, 1 in the others.
+/// The twelve digits of R: the decimal ones from left to right, then the letters from left to right. A to F count as 1
+/// to 6 in the first five places, and as 6, 7, 8, 9, 0, 1 in the others.
 pub fn digits(result: &[u8; 8]) -> [u8; DIGITS] {
     decimals_with(result, |place, letter| {
         let value = letter.wrapping_sub(if place < FIRST_PLACES { 9 } else { 4 });
@@ -119,7 +117,7 @@ pub fn digits(result: &[u8; 8]) -> [u8; DIGITS] {
     })
 }
 
-/// Whether R gives this code.
+/// Whether R gives this code: same number of digits, same digits.
 pub fn verifies(result: &[u8; 8], code: Code, given: &[u8]) -> Mask {
     let all = digits(result);
     let own = code.of(&all);
@@ -151,8 +149,9 @@ mod tests {
         digits.iter().map(u8::to_string).collect()
     }
 
-    /// The first two of a calculator that is not ours. Of a card whose R has letters from the sixth place on among its
-    /// twelve, and of one that begins with 34, no value of another system is known: those are the rules by hand.
+    /// The first two codes are from an independent calculator. No outside value is known for a PAN that begins with 34,
+    /// or for a card whose twelve digits stand for letters from the sixth place on: those values follow the rules by
+    /// hand.
     #[test]
     fn codes_are_the_published_ones() {
         let codes = |result| Code::EACH.map(|code| shown(code.of(&digits(&result))));
@@ -190,7 +189,7 @@ mod tests {
         assert_eq!(all("FEDCB0ABCDEF1111"), "011116543267");
     }
 
-    /// The same from texts, with branches: digits and letters sorted apart.
+    /// The digits of a result computed from text, with branches: decimal digits and letters are sorted apart.
     fn twin(result: &[u8; 8]) -> String {
         let text: String = result.iter().map(|byte| format!("{byte:02X}")).collect();
         let decimal: String = text.chars().filter(char::is_ascii_digit).collect();
@@ -206,7 +205,8 @@ mod tests {
         [decimal, letters].concat()[..DIGITS].to_owned()
     }
 
-    /// Whatever places have letters: of the first five places and the digits behind them there are five.
+    /// Wherever the letters stand: the first five places, and the decimal digits behind them, give at least five
+    /// digits.
     #[test]
     fn a_code_of_five_digits_needs_no_letter_of_the_second_rule() {
         for letters in 0..1_u32 << 16 {

@@ -1,14 +1,14 @@
-//! What the tests encipher with.
+//! Ciphers and MACs for the tests.
 
 use engine::{CipherAlgorithm, CipherDirection, Engine, Mode, Options};
 
-/// Bytes of hexadecimal digits.
+/// The bytes of a text of hexadecimal digits.
 pub(crate) fn hex<const N: usize>(text: &str) -> [u8; N] {
     assert_eq!(text.len(), 2 * N);
     std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
 }
 
-/// Enciphers whole blocks, each by itself.
+/// Enciphers whole blocks, each by itself (ECB).
 pub(crate) fn encipher<const N: usize>(algorithm: CipherAlgorithm, key: &[u8], block: &[u8; N]) -> [u8; N] {
     let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).unwrap();
     let (mut chain, mut text) = ([0; 16], *block);
@@ -16,20 +16,20 @@ pub(crate) fn encipher<const N: usize>(algorithm: CipherAlgorithm, key: &[u8], b
     text
 }
 
-/// Enciphers one block under a DES key of two parts.
+/// Enciphers one block under a two-part DES key.
 pub(crate) fn tdes(key: &[u8; 16], block: &[u8; 8]) -> [u8; 8] {
     encipher(CipherAlgorithm::Tdes2, key, block)
 }
 
-/// Enciphers one block under a DES key.
+/// Enciphers one block under a one-part DES key.
 pub(crate) fn des(key: &[u8; 8], block: &[u8; 8]) -> [u8; 8] {
     encipher(CipherAlgorithm::Des, key, block)
 }
 
-/// The key that vectors of PIN methods share.
+/// The key of the published vectors of PIN methods.
 pub(crate) const KEY: &str = "0123456789ABCDEFFEDCBA9876543210";
 
-/// Enciphers or deciphers whole blocks, one chained to the other.
+/// Enciphers or deciphers whole blocks in CBC mode.
 pub(crate) fn cbc(
     algorithm: CipherAlgorithm,
     direction: CipherDirection,
@@ -69,7 +69,7 @@ pub(crate) fn cmac(algorithm: CipherAlgorithm, key: &[u8], message: &[u8]) -> Ve
     encipher(&padded).split_off(last)
 }
 
-/// The MAC of whole blocks (ISO 9797-1, algorithm 3).
+/// The retail MAC of whole blocks (ISO 9797-1, algorithm 3).
 pub(crate) fn retail_mac(key: &[u8; 16], message: &[u8]) -> [u8; 8] {
     let (before, last) = message.split_last_chunk::<8>().unwrap();
     let chain = if before.is_empty() {

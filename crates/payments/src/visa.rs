@@ -5,11 +5,11 @@ use crate::mask::Mask;
 use crate::pin::Pin;
 use crate::scan::decimals;
 
-/// Digits of a PVV, and of the PIN that it is of.
+/// The number of digits of a PVV, and of the PIN digits that go into it.
 pub const PVV_DIGITS: usize = 4;
 
-/// The block to encipher: eleven digits of the PAN, the rightmost without its check digit, the index of the key, and
-/// the leftmost four digits of the PIN, of which zeros stand for those that it has not.
+/// The block to encipher: the rightmost eleven digits of the PAN without its check digit, the key index, and the
+/// leftmost four digits of the PIN. Zeros stand for missing PIN digits.
 pub fn block(pan: &[u8; 11], key_index: u8, pin: &Pin) -> [u8; 8] {
     let mut nibbles = [0; 16];
     nibbles[..11].copy_from_slice(pan);
@@ -18,12 +18,12 @@ pub fn block(pan: &[u8; 11], key_index: u8, pin: &Pin) -> [u8; 8] {
     pack(&nibbles)
 }
 
-/// The PVV of a block that is enciphered.
+/// The PVV that an enciphered block gives.
 pub fn pvv(enciphered: &[u8; 8]) -> [u8; PVV_DIGITS] {
     decimals(enciphered)
 }
 
-/// Whether the block, enciphered, gives this PVV.
+/// Whether the enciphered block gives this PVV.
 pub fn verifies(enciphered: &[u8; 8], given: &[u8; PVV_DIGITS]) -> Mask {
     pvv(enciphered)
         .iter()
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn a_pvv_is_the_published_one() {
         let pin = Pin::new(&digits(b"4524").unwrap(), 4);
-        // 1122334455667788 without its check digit ends with these.
+        // The PAN is 1122334455667788, of which these are the last eleven digits without the check digit.
         let block = block(&digits(b"33445566778").unwrap(), 3, &pin);
         let enciphered = tdes(&hex(KEY), &block);
         assert_eq!(pvv(&enciphered), [4, 0, 2, 1]);

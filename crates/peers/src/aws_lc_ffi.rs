@@ -1,16 +1,15 @@
-//! AWS-LC, as the engine is linked with it, called directly and in the way that is fastest for each
-//! operation.
+//! AWS-LC, in the build that the engine links, called directly by the fastest interface for each operation.
 
 use crate::RsaNumbers;
 use aws_lc_sys as lc;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// An AES key for one direction.
+/// An AES key schedule for one direction.
 pub struct Aes(lc::AES_KEY);
 
 impl Aes {
-    /// None for a wrong length.
+    /// Prepares a key; `None` if its length is not an AES one.
     pub fn new(key: &[u8], encipher: bool) -> Option<Aes> {
         let mut schedule = MaybeUninit::uninit();
         let bits = 8 * key.len() as u32;
@@ -25,7 +24,7 @@ impl Aes {
         (set == 0).then(|| Aes(unsafe { schedule.assume_init() }))
     }
 
-    /// CBC in place, with a key for this direction; the chaining value moves on.
+    /// CBC in place, with a key for this direction; updates the chaining value.
     pub fn cbc(&self, encipher: bool, chain: &mut [u8; 16], data: &mut [u8]) {
         assert!(data.len().is_multiple_of(16));
         let text = data.as_mut_ptr();
@@ -35,7 +34,7 @@ impl Aes {
         }
     }
 
-    /// CTR in place from the first byte of a block on; the counter moves on.
+    /// CTR in place, from the start of a block; updates the counter.
     pub fn ctr(&self, counter: &mut [u8; 16], data: &mut [u8]) {
         let (mut rest, mut used) = ([0; 16], 0);
         let text = data.as_mut_ptr();
@@ -53,7 +52,7 @@ impl Aes {
         }
     }
 
-    /// CFB with segments of 128 bits in place, from the first byte of a segment on.
+    /// CFB with segments of 128 bits, enciphered in place, from the start of a segment; updates the chaining value.
     pub fn cfb_encipher(&self, chain: &mut [u8; 16], data: &mut [u8]) {
         let mut used = 0;
         let text = data.as_mut_ptr();
@@ -64,7 +63,7 @@ impl Aes {
     }
 }
 
-/// AES-128 in ECB with a prepared key, by the EVP interface, whose kernel takes several blocks at a time.
+/// AES-128 in ECB with a prepared key, by the EVP interface, whose kernel processes several blocks at a time.
 pub struct AesEcb(*mut lc::EVP_CIPHER_CTX);
 
 impl AesEcb {
@@ -81,7 +80,7 @@ impl AesEcb {
         }
     }
 
-    /// Whole blocks in place.
+    /// Enciphers or deciphers whole blocks in place.
     pub fn update(&mut self, data: &mut [u8]) {
         assert!(data.len().is_multiple_of(16));
         let (mut bytes, text) = (0, data.as_mut_ptr());
@@ -102,7 +101,7 @@ impl Drop for AesEcb {
 pub struct Gcm(lc::EVP_AEAD_CTX);
 
 impl Gcm {
-    /// None for a wrong length.
+    /// Prepares a key; `None` if its length is not an AES one.
     pub fn new(key: &[u8]) -> Option<Gcm> {
         let mut context = MaybeUninit::zeroed();
         // SAFETY: a context is zeroed before it is made ready; key and length come from one slice.
@@ -125,7 +124,7 @@ impl Gcm {
         (set == 1).then(|| Gcm(unsafe { context.assume_init() }))
     }
 
-    /// Enciphers in place; the tag comes out.
+    /// Enciphers in place; returns the tag.
     pub fn seal(&self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8]) -> [u8; 16] {
         let (mut tag, mut tag_bytes) = ([0; 16], 0);
         let text = data.as_mut_ptr();
@@ -163,7 +162,7 @@ impl Drop for Gcm {
 pub struct Des(lc::DES_key_schedule);
 
 impl Des {
-    /// Prepares a key.
+    /// Prepares a key of one part, without a parity check.
     pub fn new(key: &[u8; 8]) -> Des {
         let mut schedule = MaybeUninit::uninit();
         let block = lc::DES_cblock_st { bytes: *key };
@@ -174,7 +173,7 @@ impl Des {
         })
     }
 
-    /// CBC in place; the chaining value moves on.
+    /// CBC in place; updates the chaining value.
     pub fn cbc(&self, encipher: bool, chain: &mut [u8; 8], data: &mut [u8]) {
         assert!(data.len().is_multiple_of(8));
         let text = data.as_mut_ptr();
@@ -186,7 +185,7 @@ impl Des {
         *chain = block.bytes;
     }
 
-    /// ECB in place.
+    /// ECB of whole blocks in place.
     pub fn ecb(&self, encipher: bool, data: &mut [u8]) {
         for block in data.as_chunks_mut::<8>().0 {
             let mut inout = lc::DES_cblock_st { bytes: *block };
@@ -202,7 +201,7 @@ impl Des {
 pub struct Tdes([Des; 3]);
 
 impl Tdes {
-    /// Prepares a key of three parts.
+    /// Prepares a three-part key.
     pub fn new(key: &[u8; 24]) -> Tdes {
         let [first, second, third] = [0, 8, 16].map(|at| {
             let mut part = [0; 8];
@@ -212,7 +211,7 @@ impl Tdes {
         Tdes([first, second, third])
     }
 
-    /// CBC in place; the chaining value moves on.
+    /// CBC in place; updates the chaining value.
     pub fn cbc(&self, encipher: bool, chain: &mut [u8; 8], data: &mut [u8]) {
         assert!(data.len().is_multiple_of(8));
         let [a, b, c] = &self.0;
@@ -226,7 +225,7 @@ impl Tdes {
         *chain = block.bytes;
     }
 
-    /// ECB in place.
+    /// ECB of whole blocks in place.
     pub fn ecb(&self, encipher: bool, data: &mut [u8]) {
         let [a, b, c] = &self.0;
         for block in data.as_chunks_mut::<8>().0 {
@@ -239,7 +238,7 @@ impl Tdes {
     }
 }
 
-/// A hash in one call.
+/// SHA-1 of a text in one call.
 pub fn sha1(text: &[u8]) -> [u8; 20] {
     let mut digest = [0; 20];
     // SAFETY: pointer and length come from one slice; the digest has the length of SHA-1.
@@ -247,7 +246,7 @@ pub fn sha1(text: &[u8]) -> [u8; 20] {
     digest
 }
 
-/// A hash in one call.
+/// SHA-256 of a text in one call.
 pub fn sha256(text: &[u8]) -> [u8; 32] {
     let mut digest = [0; 32];
     // SAFETY: pointer and length come from one slice; the digest has the length of SHA-256.
@@ -259,7 +258,7 @@ pub fn sha256(text: &[u8]) -> [u8; 32] {
 pub struct Hmac(lc::HMAC_CTX);
 
 impl Hmac {
-    /// Over SHA-256, or else SHA-1.
+    /// Prepares a key for SHA-256 or, if `sha256` is false, for SHA-1.
     pub fn new(sha256: bool, key: &[u8]) -> Hmac {
         let mut context = MaybeUninit::uninit();
         // SAFETY: the context is initialised before it is used; pointer and length come from one slice.
@@ -273,7 +272,7 @@ impl Hmac {
         }
     }
 
-    /// The MAC of a text, in its length of bytes.
+    /// The MAC of a text: writes the first 32 bytes with SHA-256, the first 20 with SHA-1.
     pub fn mac(&mut self, text: &[u8], mac: &mut [u8; 32]) {
         let mut bytes = 0;
         // SAFETY: a context made ready by `new`; without a key and a hash it begins anew. The MAC is as long
@@ -298,7 +297,7 @@ impl Drop for Hmac {
 pub struct Cmac(*mut lc::CMAC_CTX);
 
 impl Cmac {
-    /// Prepares a key.
+    /// Prepares an AES-128 key for CMAC.
     pub fn new(key: &[u8; 16]) -> Cmac {
         // SAFETY: a context of ours, checked; pointer and length come from one array.
         unsafe {
@@ -310,7 +309,7 @@ impl Cmac {
         }
     }
 
-    /// The MAC of a text.
+    /// Writes the MAC of a text.
     pub fn mac(&mut self, text: &[u8], mac: &mut [u8; 16]) {
         let mut bytes = 0;
         // SAFETY: a live context with a key, begun anew.
@@ -330,14 +329,14 @@ impl Drop for Cmac {
     }
 }
 
-/// An RSA key with its constants made.
+/// An RSA key with the library's precomputed constants.
 pub struct Rsa {
     key: *mut lc::RSA,
     modulus_bytes: usize,
 }
 
 impl Rsa {
-    /// None where the numbers are not a key.
+    /// Makes the key; `None` if the library refuses the numbers.
     pub fn new(numbers: &RsaNumbers<'_>) -> Option<Rsa> {
         let number = |bytes: &[u8]| {
             // SAFETY: pointer and length come from one slice.
@@ -357,7 +356,7 @@ impl Rsa {
         (set == 1).then_some(rsa)
     }
 
-    /// The raw private operation, blinded and verified by the library.
+    /// The raw private-key operation, blinded and verified by the library.
     pub fn private(&mut self, input: &[u8], output: &mut [u8]) {
         assert!(input.len() == self.modulus_bytes && output.len() == self.modulus_bytes);
         let (mut bytes, length) = (0, output.len());
@@ -369,7 +368,7 @@ impl Rsa {
         assert_eq!((done, bytes), (1, length));
     }
 
-    /// The raw public operation.
+    /// The raw public-key operation.
     pub fn public(&mut self, input: &[u8], output: &mut [u8]) {
         assert!(input.len() == self.modulus_bytes && output.len() == self.modulus_bytes);
         let (mut bytes, length) = (0, output.len());
@@ -393,7 +392,7 @@ impl Drop for Rsa {
 pub struct P256(*mut lc::EC_KEY);
 
 impl P256 {
-    /// From a scalar, big-endian; None where it is no key.
+    /// Makes the key of a big-endian scalar; `None` if the scalar is no private key.
     pub fn new(scalar: &[u8; 32]) -> Option<P256> {
         // SAFETY: live objects, made here and freed once; the key takes copies.
         unsafe {
@@ -413,7 +412,7 @@ impl P256 {
         }
     }
 
-    /// A signature in DER; its length.
+    /// Writes an ECDSA signature in DER; returns its length in bytes.
     pub fn sign(&self, digest: &[u8; 32], out: &mut [u8; 80]) -> usize {
         let mut bytes = 0;
         // SAFETY: a live key, whose signatures have at most 72 bytes.
@@ -423,7 +422,7 @@ impl P256 {
         bytes as usize
     }
 
-    /// Whether a signature in DER fits.
+    /// Whether an ECDSA signature in DER is valid for the digest.
     pub fn verify(&self, digest: &[u8; 32], signature: &[u8]) -> bool {
         let (digest_at, bytes) = (digest.as_ptr(), signature.len());
         // SAFETY: a live key; every length is of its slice.
@@ -438,7 +437,7 @@ impl Drop for P256 {
     }
 }
 
-/// X25519 of a private and a public value.
+/// X25519: the shared value of a private and a public value.
 pub fn x25519(private: &[u8; 32], public: &[u8; 32]) -> [u8; 32] {
     let mut shared = [0; 32];
     // SAFETY: three arrays of 32 bytes each.
@@ -447,7 +446,7 @@ pub fn x25519(private: &[u8; 32], public: &[u8; 32]) -> [u8; 32] {
     shared
 }
 
-/// The public value of a private one.
+/// The X25519 public value of a private value.
 pub fn x25519_public(private: &[u8; 32]) -> [u8; 32] {
     let mut public = [0; 32];
     // SAFETY: two arrays of 32 bytes each.

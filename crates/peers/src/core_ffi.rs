@@ -1,18 +1,18 @@
-//! What one core does of one kind of instruction, measured; and its time-stamp counter.
+//! The measured throughput of one core for one kind of instruction, and its time-stamp counter.
 //!
-//! A port limit is a count of instructions over such a rate. The loops hold ten or twelve independent chains
-//! of one instruction and nothing else but the counter, in assembly, so that no compiler thins them out: what
-//! ends first is the ports, not the latency of a chain (twelve chains cover two ports at six cycles).
+//! A port limit is an instruction count divided by such a rate. Each loop holds only independent instructions of one
+//! kind on ten or twelve registers, and its counter. It is in assembly, so that no compiler shortens it. The ports are
+//! the limit, not the latency of a dependency chain: twelve chains cover two ports at six cycles.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::asm;
 
 /// Instructions in one turn of a loop.
 const TURN: u64 = 12;
-/// The same of [`Port::Logic64`].
+/// Instructions in one turn of the loop for [`Port::Logic64`].
 const LOGIC64_TURN: u64 = 60;
 
-/// One kind of instruction.
+/// One kind of instruction that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Port {
     /// Three-input logic on 512 bits (`vpternlogd`).
@@ -36,7 +36,7 @@ pub enum Port {
 }
 
 impl Port {
-    /// All of them.
+    /// All kinds of instructions.
     pub const ALL: [Port; 9] = [
         Port::Logic512,
         Port::Madd512,
@@ -79,7 +79,8 @@ impl Port {
         }
     }
 
-    /// Runs at least so many of the instruction; how many it ran. None where the processor has none.
+    /// Runs the instruction at least `instructions` times. Returns how often it ran, or `None` if the processor lacks
+    /// it.
     #[cfg(target_arch = "x86_64")]
     pub fn run(self, instructions: u64) -> Option<u64> {
         if !self.is_here() {
@@ -105,7 +106,7 @@ impl Port {
         Some(turns * a_turn)
     }
 
-    /// Runs at least so many of the instruction; how many it ran. None where the processor has none.
+    /// Returns `None`: these instructions exist only on x86-64.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn run(self, _instructions: u64) -> Option<u64> {
         None
@@ -164,8 +165,8 @@ vector_loop!(logic256, "avx2", "vpxor", "ymm", "");
 #[cfg(target_arch = "x86_64")]
 vector_loop!(aes128, "avx,aes", "vaesenc", "xmm", "");
 
-/// Ten registers, each six times: more cannot be spared. Processors do up to six of these a cycle, so that in a
-/// shorter loop (four a cycle with twelve) the counting is what is measured.
+/// Sixty instructions on ten registers, since no more are free. Processors run up to six of these a cycle; a loop of
+/// twelve runs four a cycle, because its counter would be the limit.
 #[cfg(target_arch = "x86_64")]
 unsafe fn logic64(turns: u64) {
     // SAFETY: registers only, all of them named as changed.
@@ -216,7 +217,7 @@ unsafe fn mul64(turns: u64) {
     }
 }
 
-/// The time-stamp counter, read when all instructions before have ended. Zero where there is none.
+/// The time-stamp counter, read after all earlier instructions have executed; 0 on other architectures than x86-64.
 #[inline(always)]
 pub fn cycles() -> u64 {
     #[cfg(target_arch = "x86_64")]

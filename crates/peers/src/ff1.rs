@@ -1,20 +1,21 @@
-//! The crate `fpe`: FF1 over AES-256 and decimal digits, in the caller's thread. It needs no unsafe code, and no
-//! library to be found.
+//! The crate `fpe`: FF1 with AES-256 over decimal digits, in the caller's thread. Needs neither unsafe code nor an
+//! installed library.
 
 use aes::Aes256;
 use fpe::ff1::{FF1, FlexibleNumeralString};
 
-/// The library's name.
+/// The library's name in reports.
 pub const NAME: &str = "the crate fpe";
 
-/// A key, prepared, and digits.
+/// A prepared key, and the digits to encipher.
 pub struct Digits {
     cipher: FF1<Aes256>,
     digits: FlexibleNumeralString,
 }
 
 impl Digits {
-    /// Decimal digits as characters, under a key of 32 bytes; none where they are anything else.
+    /// Prepares a key of 32 bytes, and decimal digits in characters; `None` for another key length or another
+    /// character.
     pub fn new(key: &[u8], text: &[u8]) -> Option<Self> {
         let digit = |character: &u8| character.is_ascii_digit().then(|| u16::from(character - b'0'));
         let digits: Vec<u16> = text.iter().map(digit).collect::<Option<_>>()?;
@@ -22,7 +23,7 @@ impl Digits {
         Some(Self { cipher, digits: FlexibleNumeralString::from(digits) })
     }
 
-    /// The digits enciphered, with an empty tweak; none where the library refuses them.
+    /// The digits enciphered with an empty tweak; `None` if the library refuses them.
     pub fn encipher(&self) -> Option<Vec<u8>> {
         let made = self.cipher.encrypt(&[], &self.digits).ok()?;
         let digits: Vec<u16> = made.into();

@@ -1,9 +1,8 @@
 //! Intel's multi-buffer library for IPsec (`libIPSec_MB.so.1`, version 1.3), found when the program runs.
 //!
-//! Jobs are filled in place in the library's ring and handed over; it works on several at once and gives them
-//! back when they are done. A job takes at most 32 KiB here (Debian's 1.3 fails silently above). Only the
-//! fields and functions that are used are declared; the layouts are those of `intel-ipsec-mb.h` 1.3, held by
-//! assertions below.
+//! Jobs are filled in place in the library's ring and submitted. The library works on several at once and returns each
+//! when it is done. A job takes at most 32 KiB here (Debian's 1.3 fails silently above). Only the fields and functions
+//! in use are declared. The layouts are those of `intel-ipsec-mb.h` 1.3; assertions below check them.
 
 use crate::table_ffi::functions;
 use crate::{Missing, cause};
@@ -14,13 +13,13 @@ use std::sync::OnceLock;
 
 const FILE: &str = "libIPSec_MB.so.1";
 const PACKAGE: &str = "libipsec-mb1";
-/// What these layouts were written from.
+/// The library version that these layouts belong to.
 const VERSION: u32 = 1 << 16 | 3 << 8;
 /// Longest text of a job, in bytes.
 pub const JOB_BYTES_MAX: usize = 32 << 10;
 
 functions! {
-    /// What the shared library exports; the rest is called through the manager.
+    /// The functions that the shared library exports; all others are called through the manager.
     struct Functions {
         imb_get_version: fn() -> u32;
         imb_get_version_str: fn() -> *const c_char;
@@ -47,7 +46,7 @@ type GcmFunction = unsafe extern "C" fn(
     u64,
 );
 
-/// The head of `IMB_MGR`. It is made by the library only, and seen behind a pointer.
+/// The head of `IMB_MGR`. Only the library makes one, so that it is used through a pointer.
 #[repr(C)]
 struct Manager {
     flags: u64,
@@ -137,7 +136,7 @@ const ORDER_CIPHER_HASH: c_int = 1;
 const ORDER_HASH_CIPHER: c_int = 2;
 const FLAG_SHANI_OFF: u64 = 1;
 
-/// Jobs that came back.
+/// Counts of the jobs that the library has returned, and of those it failed.
 #[derive(Default)]
 struct Back {
     jobs: usize,
@@ -150,10 +149,10 @@ struct Loaded {
     _library: Library,
 }
 
-/// Highest instructions that the library is to use.
+/// The highest instruction set that the library may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// SSE without the SHA instructions. Debian's build cannot do without the AES instructions.
+    /// SSE without the SHA instructions. Debian's build always uses the AES instructions.
     Sse,
     /// AVX2 with the AES instructions.
     Avx2,
@@ -161,14 +160,14 @@ pub enum Reach {
     Avx512,
 }
 
-/// The library with a manager of its own.
+/// The library, with one manager.
 pub struct IpsecMb {
     loaded: &'static Loaded,
     manager: *mut Manager,
 }
 
 impl IpsecMb {
-    /// A manager. Keys prepared by it serve managers of the same reach.
+    /// Makes a manager. A prepared key can be used with every manager of the same reach.
     pub fn new(reach: Reach) -> Result<IpsecMb, Missing> {
         static LOADED: OnceLock<Result<Loaded, Missing>> = OnceLock::new();
         let loaded = LOADED.get_or_init(load).as_ref().map_err(Clone::clone)?;
@@ -190,7 +189,7 @@ impl IpsecMb {
         }
     }
 
-    /// Name and version.
+    /// The library's name and version.
     pub fn version(&self) -> &str {
         &self.loaded.version
     }
@@ -263,7 +262,7 @@ impl IpsecMb {
         GcmKey(data)
     }
 
-    /// Enciphers and authenticates in place.
+    /// AES-128-GCM: enciphers in place; returns the tag.
     pub fn gcm_seal(&mut self, key: &GcmKey, nonce: &[u8; 12], aad: &[u8], data: &mut [u8]) -> [u8; 16] {
         let (mut context, mut tag) = (GcmContextData([0; 128]), [0; 16]);
         let (text, length) = (data.as_mut_ptr(), data.len() as u64);
@@ -286,7 +285,7 @@ impl IpsecMb {
         tag
     }
 
-    /// Runs all jobs. Nothing panics while the library still holds one: it would write to texts that are gone.
+    /// Runs all jobs. Does not panic before the library has returned every job, since it writes to their texts.
     pub fn run(&mut self, jobs: &mut [Job<'_>]) {
         assert!(jobs.iter().all(|job| job.bytes() <= JOB_BYTES_MAX), "a job is too long for the library");
         let mut back = Back::default();
@@ -310,7 +309,7 @@ impl IpsecMb {
         assert_eq!((back.jobs, back.refused), (jobs.len(), 0), "the library refused or lost a job");
     }
 
-    /// Submits or flushes, and counts the jobs that come back.
+    /// Submits the next job, or flushes, and counts the returned jobs.
     unsafe fn collect(&self, function: JobFunction, back: &mut Back) {
         // SAFETY: the caller has filled the next job, or flushes.
         let mut raw = unsafe { function(self.manager) };
@@ -349,7 +348,7 @@ fn load() -> Result<Loaded, Missing> {
     }
 }
 
-/// Round keys, or a hash state: what the library wants aligned.
+/// Round keys or a hash state, with the alignment that the library needs.
 #[repr(C, align(64))]
 #[derive(Clone)]
 struct Schedule([u8; 240]);
@@ -360,23 +359,23 @@ pub struct AesKey {
     decipher: Schedule,
 }
 
-/// A key of DES or triple DES.
+/// A key of DES or three-part triple DES.
 pub struct DesKey(Box<DesParts>);
 
 struct DesParts {
     parts: [[u64; 16]; 3],
-    /// To the parts, which do not move: the library wants an array of pointers for triple DES.
+    /// Pointers to `parts`, which never move: the library takes an array of pointers for triple DES.
     pointers: [*const c_void; 3],
 }
 
-/// An HMAC key.
+/// An HMAC key with SHA-1 or SHA-256: the hash states after the padded keys.
 pub struct HmacKey {
     inner: Schedule,
     outer: Schedule,
     sha256: bool,
 }
 
-/// A CMAC key.
+/// A CMAC key with AES-128: its schedule and the two subkeys.
 pub struct CmacKey {
     key: AesKey,
     subkeys: [Schedule; 2],
@@ -385,10 +384,10 @@ pub struct CmacKey {
 /// A key for GCM.
 pub struct GcmKey(Box<GcmKeyData>);
 
-/// A hash or MAC: 16, 20 or 32 bytes of it are written.
+/// A hash or MAC, of which 16, 20 or 32 bytes are written.
 pub type Tag = [u8; 32];
 
-/// What a job is to do.
+/// The cipher of a job, and its key.
 pub enum Work<'a> {
     /// AES-128 in CBC.
     AesCbc(&'a AesKey),
@@ -400,44 +399,44 @@ pub enum Work<'a> {
     TdesCbc(&'a DesKey),
 }
 
-/// One job: a text that is enciphered in place, or one that is hashed.
+/// One job: a text to encipher or decipher in place, or to hash.
 pub enum Job<'a> {
-    /// A cipher.
+    /// Enciphers or deciphers a text.
     Cipher {
-        /// Which.
+        /// The cipher and its key.
         work: Work<'a>,
-        /// Or decipher.
+        /// True to encipher, false to decipher.
         encipher: bool,
-        /// Chaining value or counter; it does not move on. DES uses the first half.
+        /// Chaining value or counter, which is not updated. DES uses the first eight bytes.
         iv: &'a [u8; 16],
-        /// The text.
+        /// The text, in place.
         data: &'a mut [u8],
     },
-    /// SHA-1, or else SHA-256.
+    /// Hashes a text with SHA-1 or SHA-256.
     Hash {
-        /// Which.
+        /// True for SHA-256, false for SHA-1.
         sha256: bool,
-        /// The text.
+        /// The text to hash.
         data: &'a [u8],
-        /// The digest.
+        /// Receives the digest.
         tag: &'a mut Tag,
     },
-    /// HMAC.
+    /// HMAC with SHA-1 or SHA-256.
     Hmac {
-        /// The key.
+        /// The prepared key.
         key: &'a HmacKey,
-        /// The text.
+        /// The text to authenticate.
         data: &'a [u8],
-        /// The MAC.
+        /// Receives the MAC.
         tag: &'a mut Tag,
     },
-    /// CMAC.
+    /// CMAC with AES-128.
     Cmac {
-        /// The key.
+        /// The prepared key.
         key: &'a CmacKey,
-        /// The text.
+        /// The text to authenticate.
         data: &'a [u8],
-        /// The MAC.
+        /// Receives the MAC.
         tag: &'a mut Tag,
     },
 }

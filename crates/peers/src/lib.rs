@@ -1,19 +1,19 @@
-//! Other libraries, called each in its best way, to be measured beside the engine and cards; and what a port of this
-//! core can do.
+//! Other libraries, each called by its fastest interface, to be measured beside engine and cards. Also the measured
+//! throughput of this core's execution ports.
 //!
-//! A crate of its own, because it is the one place above the engine that calls C: the lab, which judges, stays without
-//! unsafe code; [`rpgp`] and [`ff1`] need none. One module for each bound library, `ffi` in its name, holds all of that
-//! library's unsafe code:
+//! This crate exists because only it, besides the engine, calls C: the lab, which compares, stays without unsafe code.
+//! [`rpgp`] and [`ff1`] need none. Each bound library has one module with `ffi` in its name, which holds all unsafe
+//! code for it:
 //!
-//! - [`openssl_ffi`]: the system's OpenSSL 3, found when the program runs: nothing of it is needed to build.
+//! - [`openssl_ffi`]: the system's OpenSSL 3, loaded when the program runs: not needed to build.
 //! - [`ipsec_mb_ffi`]: Intel's multi-buffer library 1.3, likewise.
-//! - [`aws_lc_ffi`]: AWS-LC as the engine is linked with it, called directly.
-//! - `table_ffi`: how the functions of a library that is found at run time are declared.
+//! - [`aws_lc_ffi`]: AWS-LC in the build that the engine links, called directly.
+//! - `table_ffi`: a macro that declares the functions of a library loaded at run time.
 //! - [`rpgp`]: rPGP's own message builder and reader, for whole files.
 //! - [`ff1`]: FF1 of the crate `fpe`.
-//! - [`core_ffi`]: instructions of this core in a counted loop, and its time-stamp counter.
+//! - [`core_ffi`]: counted loops of one instruction each on this core, and its time-stamp counter.
 //!
-//! Nothing here is for keys that are worth anything: nothing is wiped.
+//! Only for test keys: nothing is wiped.
 
 pub mod aws_lc_ffi;
 pub mod core_ffi;
@@ -23,29 +23,29 @@ pub mod openssl_ffi;
 pub mod rpgp;
 mod table_ffi;
 
-/// An RSA key as its numbers, big-endian; without primes it is a key by modulus and exponent.
+/// The numbers of an RSA key, big-endian. Without primes, the key has only modulus and exponents.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the names of RFC 8017
 pub struct RsaNumbers<'a> {
     pub n: &'a [u8],
     pub e: &'a [u8],
     pub d: &'a [u8],
-    /// p, q, dp, dq, qinv.
+    /// p, q, dp, dq, qinv; `None` for a key without primes.
     pub crt: Option<[&'a [u8]; 5]>,
 }
 
-/// Why a peer cannot take part.
+/// Why a library cannot be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// The library's name.
+    /// The name of the library.
     pub library: &'static str,
-    /// The Debian package that has it.
+    /// The Debian package that contains the library.
     pub package: &'static str,
-    /// What the loader said.
+    /// The loader's message.
     pub cause: String,
 }
 
-/// What the loader said, down to the name of the file or the function.
+/// The loader's message with all its causes, which name the missing file or function.
 fn cause(error: &libloading::Error) -> String {
     let first: &dyn std::error::Error = error;
     let causes = std::iter::successors(Some(first), |error| error.source());
@@ -64,7 +64,7 @@ impl std::error::Error for Missing {}
 mod tests {
     use super::*;
 
-    /// Whoever reads that a library is missing learns which file, or which function of it.
+    /// The message for a missing library names the file or function that was not found.
     #[test]
     fn causes_name_what_is_not_found() {
         // SAFETY: there is no such library.

@@ -1,8 +1,8 @@
-//! The system's OpenSSL 3 (`libcrypto.so.3`), found when the program runs.
+//! The system's OpenSSL 3 (`libcrypto.so.3`), loaded when the program runs.
 //!
-//! What is called is what is fastest in it: the EVP interface with a context kept ready for each key, for
-//! ciphers; the low-level calls for DES (whose EVP interface lies in the legacy provider and sets a key up in
-//! microseconds), for hashes (whose EVP interface fetches anew) and for raw RSA with a prepared key.
+//! Each operation uses OpenSSL's fastest interface. Ciphers use the EVP interface with a context kept ready for each
+//! key. DES uses the low-level calls, because its EVP interface is in the legacy provider and takes microseconds to set
+//! up a key. Hashes use them too, because the EVP interface fetches the hash anew, and raw RSA with a prepared key.
 //!
 //! All functions and constants are of the stable ABI of OpenSSL 3: its shared library keeps its name for as
 //! long as these types hold.
@@ -23,7 +23,7 @@ type Bytes = *const c_uchar;
 type Out = *mut c_uchar;
 
 functions! {
-    /// Opaque objects of the library are all `*mut c_void` here.
+    /// Functions in use. Opaque objects of the library are all `*mut c_void` here.
     struct Functions {
         OpenSSL_version: fn(c_int) -> *const c_char;
         EVP_CIPHER_fetch: fn(Any, *const c_char, *const c_char) -> Any;
@@ -89,15 +89,15 @@ struct ShaContext([u64; 16]);
 const EVP_CTRL_AEAD_GET_TAG: c_int = 0x10;
 const RSA_NO_PADDING: c_int = 3;
 
-/// The library, loaded once and for good.
+/// The library, loaded once and never unloaded.
 pub struct OpenSsl {
     functions: Functions,
     version: String,
-    /// Never unloaded: it leaves handlers for the end of the process behind.
+    /// Never unloaded: the library registers handlers that run when the process ends.
     _library: Library,
 }
 
-/// Finds the library; the answer is the same for the whole process.
+/// Loads the library once; later calls return the first result.
 pub fn openssl() -> Result<&'static OpenSsl, Missing> {
     static LOADED: OnceLock<Result<OpenSsl, Missing>> = OnceLock::new();
     LOADED.get_or_init(OpenSsl::load).as_ref().map_err(Clone::clone)
@@ -121,12 +121,12 @@ impl OpenSsl {
         }
     }
 
-    /// Name and version.
+    /// The library's name and version.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// SHA-1 in one go.
+    /// SHA-1 of a text in one call.
     pub fn sha1(&self, text: &[u8]) -> [u8; 20] {
         let mut context = ShaContext([0; 16]);
         let mut digest = [0; 20];
@@ -140,7 +140,7 @@ impl OpenSsl {
         digest
     }
 
-    /// SHA-256 in one go.
+    /// SHA-256 of a text in one call.
     pub fn sha256(&self, text: &[u8]) -> [u8; 32] {
         let mut context = ShaContext([0; 16]);
         let mut digest = [0; 32];
@@ -153,8 +153,9 @@ impl OpenSsl {
         digest
     }
 
-    /// A MAC by the optional procedure of X9.19 over whole blocks, from the raw key: both schedules are set
-    /// up, the text goes through CBC under the left, the last block through the right and the left.
+    /// The MAC of whole blocks by the optional procedure of X9.19, from the raw key. Sets up both key schedules and
+    /// enciphers the text in CBC under the left one into `room`. The last block is then deciphered under the right one
+    /// and enciphered under the left.
     pub fn x919(&self, key: &[u8; 16], text: &[u8], room: &mut [u8]) -> [u8; 8] {
         assert!(text.len().is_multiple_of(8) && room.len() >= text.len());
         let [left, right] = [0, 8].map(|at| self.des_schedule(&key[at..at + 8]));
@@ -186,7 +187,7 @@ impl OpenSsl {
         unsafe { (self.functions.BN_bin2bn)(bytes.as_ptr(), bytes.len() as c_int, ptr::null_mut()) }
     }
 
-    /// Generates a key, for its time alone.
+    /// Generates an RSA key and discards it, to measure the time.
     pub fn rsa_generate(&self, bits: usize) {
         // SAFETY: key and exponent are new, used by the library for the length of the call, and freed.
         let done = unsafe {
@@ -213,19 +214,19 @@ fn joined(halves: [c_uint; 2]) -> [u8; 8] {
     block
 }
 
-/// A key of triple DES of two parts, in the low-level interface.
+/// A two-part triple-DES key, in the low-level interface.
 pub struct Tdes2 {
     library: &'static OpenSsl,
     schedules: [DesSchedule; 2],
 }
 
 impl Tdes2 {
-    /// Prepares a key.
+    /// Prepares a two-part key.
     pub fn new(library: &'static OpenSsl, key: &[u8; 16]) -> Tdes2 {
         Tdes2 { library, schedules: [0, 8].map(|at| library.des_schedule(&key[at..at + 8])) }
     }
 
-    /// One block.
+    /// Enciphers or deciphers one block.
     pub fn block(&self, encipher: bool, block: &[u8; 8]) -> [u8; 8] {
         let [first, second] = &self.schedules;
         let functions = &self.library.functions;
@@ -246,12 +247,12 @@ pub struct Des {
 }
 
 impl Des {
-    /// Prepares a key.
+    /// Prepares a key of one part, without a parity check.
     pub fn new(library: &'static OpenSsl, key: &[u8; 8]) -> Des {
         Des { library, schedule: library.des_schedule(key) }
     }
 
-    /// CBC in place; the chaining value moves on.
+    /// CBC in place; updates the chaining value.
     pub fn cbc(&self, encipher: bool, chain: &mut [u8; 8], data: &mut [u8]) {
         assert!(data.len().is_multiple_of(8));
         let (text, length) = (data.as_mut_ptr(), data.len() as c_long);
@@ -269,7 +270,7 @@ impl Des {
         }
     }
 
-    /// ECB in place.
+    /// ECB of whole blocks in place.
     pub fn ecb(&self, encipher: bool, data: &mut [u8]) {
         for block in data.as_chunks_mut::<8>().0 {
             let mut words = halves(block);
@@ -288,13 +289,15 @@ pub struct Cipher {
     library: &'static OpenSsl,
     context: Any,
     iv_bytes: usize,
-    /// What texts must be a multiple of: the library would write what it held back behind a shorter one.
+    /// The length of every text must be a multiple of this: the library would hold back an incomplete block and later
+    /// write it beyond the text.
     block_bytes: usize,
     _not_shared: PhantomData<*mut ()>,
 }
 
 impl Cipher {
-    /// By the library's name, `AES-128-CBC` for one. None where it has no such cipher or the key does not fit.
+    /// Prepares a key for the cipher with this OpenSSL name, such as `AES-128-CBC`. `None` if OpenSSL lacks the cipher
+    /// or the key's length is wrong.
     pub fn new(library: &'static OpenSsl, name: &str, encipher: bool, key: &[u8]) -> Option<Cipher> {
         let name = CString::new(name).ok()?;
         let functions = &library.functions;
@@ -327,7 +330,8 @@ impl Cipher {
         }
     }
 
-    /// Begins a text: a chaining value, a counter or a nonce of the cipher's own length (GCM and OCB: 12).
+    /// Begins a text with a chaining value, a counter or a nonce, at least as long as the cipher's (GCM and OCB: 12
+    /// bytes).
     pub fn start(&mut self, iv: &[u8]) {
         assert!(iv.len() >= self.iv_bytes);
         let nothing = ptr::null_mut();
@@ -340,7 +344,7 @@ impl Cipher {
         assert_eq!(set, 1);
     }
 
-    /// Goes on in place, over whole blocks where the cipher has any.
+    /// Processes the next part of the text in place; whole blocks, unless the cipher takes any length.
     pub fn update(&mut self, data: &mut [u8]) {
         let length = self.length(data);
         let (mut bytes, text) = (0, data.as_mut_ptr());
@@ -353,15 +357,15 @@ impl Cipher {
         assert_eq!(done, 1);
     }
 
-    /// The length of a text of whole blocks, as the library counts.
+    /// The length of a text, which must be whole blocks, as the C type that OpenSSL takes.
     fn length(&self, data: &[u8]) -> c_int {
         assert!(data.len().is_multiple_of(self.block_bytes));
         c_int::try_from(data.len()).expect("a text of less than 2 GiB")
     }
 
-    /// Enciphers and authenticates a whole text in place, of whole blocks with OCB.
+    /// Enciphers a whole text in place and returns the tag; OCB texts must be whole blocks.
     pub fn seal(&mut self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8]) -> [u8; 16] {
-        // No cipher without authentication that is fetched here has a nonce of this length.
+        // Only the authenticated ciphers used here have a nonce of this length.
         assert_eq!(self.iv_bytes, nonce.len());
         self.start(nonce);
         let functions = &self.library.functions;
@@ -402,7 +406,7 @@ pub struct Hmac {
 }
 
 impl Hmac {
-    /// Over SHA-256, or else SHA-1.
+    /// Prepares a key for SHA-256 or, if `sha256` is false, for SHA-1.
     pub fn new(library: &'static OpenSsl, sha256: bool, key: &[u8]) -> Hmac {
         let functions = &library.functions;
         // SAFETY: a new context, freed on drop; pointer and length come from one slice.
@@ -416,7 +420,7 @@ impl Hmac {
         }
     }
 
-    /// The MAC of a text, in its length of bytes.
+    /// The MAC of a text: writes the first 32 bytes with SHA-256, the first 20 with SHA-1.
     pub fn mac(&mut self, text: &[u8], mac: &mut [u8; 32]) {
         let functions = &self.library.functions;
         let (mut bytes, nothing) = (0, ptr::null_mut());
@@ -445,7 +449,7 @@ pub struct Cmac {
 }
 
 impl Cmac {
-    /// Prepares a key.
+    /// Prepares an AES-128 key for CMAC.
     pub fn new(library: &'static OpenSsl, key: &[u8; 16]) -> Cmac {
         let functions = &library.functions;
         // SAFETY: a new context, freed on drop; pointer and length come from one array.
@@ -457,7 +461,7 @@ impl Cmac {
         }
     }
 
-    /// The MAC of a text.
+    /// Writes the MAC of a text.
     pub fn mac(&mut self, text: &[u8], mac: &mut [u8; 16]) {
         let functions = &self.library.functions;
         let (mut bytes, nothing) = (0, ptr::null_mut());
@@ -478,7 +482,7 @@ impl Drop for Cmac {
     }
 }
 
-/// An RSA key whose constants the library keeps from the first use on.
+/// An RSA key. The library computes its constants at the first use and keeps them.
 pub struct Rsa {
     library: &'static OpenSsl,
     key: Any,
@@ -486,7 +490,7 @@ pub struct Rsa {
 }
 
 impl Rsa {
-    /// None where the numbers are not a key.
+    /// Makes the key; `None` if the library refuses the numbers.
     pub fn new(library: &'static OpenSsl, numbers: &RsaNumbers<'_>) -> Option<Rsa> {
         let functions = &library.functions;
         let number = |bytes: &[u8]| library.number(bytes);
@@ -505,7 +509,7 @@ impl Rsa {
         (set == 1).then_some(rsa)
     }
 
-    /// The raw private operation, blinded; with primes, verified by the library.
+    /// The raw private-key operation, blinded; for a key with primes also verified by the library.
     pub fn private(&mut self, input: &[u8], output: &mut [u8]) {
         assert!(input.len() == self.modulus_bytes && output.len() == self.modulus_bytes);
         // SAFETY: a live key; input and output are as long as its modulus.
@@ -516,7 +520,7 @@ impl Rsa {
         assert_eq!(bytes, output.len() as c_int);
     }
 
-    /// The raw public operation.
+    /// The raw public-key operation.
     pub fn public(&mut self, input: &[u8], output: &mut [u8]) {
         assert!(input.len() == self.modulus_bytes && output.len() == self.modulus_bytes);
         // SAFETY: a live key; input and output are as long as its modulus.

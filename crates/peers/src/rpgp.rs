@@ -1,5 +1,5 @@
-//! rPGP as a program would use it for files: its message builder and its reader, in the caller's thread. It needs no
-//! unsafe code, and no library to be found.
+//! rPGP as a program uses it for files: its message builder and its reader, in the caller's thread. Needs neither
+//! unsafe code nor an installed library.
 
 use pgp::composed::{
     Deserializable, EncryptionCaps, KeyType, Message, MessageBuilder, SecretKeyParamsBuilder,
@@ -19,7 +19,7 @@ use std::path::Path;
 /// Version of the library.
 pub const VERSION: &str = pgp::VERSION;
 
-/// How the body is enciphered.
+/// How the body of a message is enciphered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// CFB with the modification detection code (version 1).
@@ -39,14 +39,14 @@ pub enum Aes {
     Aes256,
 }
 
-/// Whose key [`generate`] makes.
+/// The user ID of the key that [`generate`] makes.
 pub const USER: &str = "bench@example.org";
 
-/// Makes an unlocked RSA key of version 4, as every implementation reads it, with a subkey that is encrypted to;
-/// writes it, and its certificate.
+/// Generates an unlocked RSA-2048 key of version 4, which every implementation reads, with an encryption subkey. Writes
+/// the private key and its certificate.
 ///
 /// # Errors
-/// Of the library and of the files.
+/// Errors of rPGP, and of writing the files.
 pub fn generate(key: &Path, certificate: &Path) -> Result<(), Box<dyn Error>> {
     let kind = || KeyType::Rsa(2048);
     let subkey = SubkeyParamsBuilder::default().key_type(kind()).can_encrypt(EncryptionCaps::All).build()?;
@@ -68,11 +68,10 @@ pub fn generate(key: &Path, certificate: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Encrypts a file to the first encryption subkey of a certificate. `compress` is ZIP at the level that the library
-/// has, 6.
+/// Encrypts a file to the first subkey of a certificate. `compress` means ZIP at rPGP's level, 6.
 ///
 /// # Errors
-/// Of the library and of the files.
+/// Errors of rPGP, and of the files; a certificate without a subkey.
 pub fn encrypt(
     certificate: &Path,
     aes: Aes,
@@ -109,10 +108,10 @@ pub fn encrypt(
     Ok(out.flush()?)
 }
 
-/// Decrypts a file with a private key that is not locked.
+/// Decrypts a file with an unlocked private key.
 ///
 /// # Errors
-/// Of the library and of the files.
+/// Errors of rPGP, and of the files.
 pub fn decrypt(key: &Path, from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
     let (key, _) = SignedSecretKey::from_reader_single(&fs::read(key)?[..])?;
     let mut message = Message::from_file(from)?.decrypt(&Password::empty(), &key)?;
@@ -124,7 +123,7 @@ pub fn decrypt(key: &Path, from: &Path, to: &Path) -> Result<(), Box<dyn Error>>
     Ok(out.flush()?)
 }
 
-/// What the files are written by.
+/// Size of the buffer for writing files, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
 #[cfg(test)]

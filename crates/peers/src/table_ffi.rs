@@ -1,6 +1,6 @@
-//! The functions of a library that is loaded when the program runs, as a table with checked names.
+//! A macro that declares the functions of a library loaded at run time as a table with checked names.
 
-/// Declares the functions of a library that is loaded when the program runs, and how they are found.
+/// Declares a struct of function pointers of a library that is loaded at run time, and `find`, which looks them up.
 macro_rules! functions {
     ($(#[$doc:meta])* struct $table:ident { $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
         $(#[$doc])*
@@ -10,7 +10,7 @@ macro_rules! functions {
         }
 
         impl $table {
-            /// Finds every function.
+            /// Looks up every function by its name.
             ///
             /// # Safety
             /// The library must be the one whose headers give these types, and stay loaded for as long as

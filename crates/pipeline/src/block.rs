@@ -1,43 +1,43 @@
-//! A block: the piece of a stream that travels through the stages, with its memory.
+//! A block: a piece of a stream that travels through the stages, with its memory.
 
 use crate::error::Error;
 use std::ops::Range;
 use zeroize::Zeroize;
 
-/// A piece of a stream. Its memory is reused: a flow has a fixed number of them, which bounds what it holds.
+/// A piece of a stream. Its memory is reused: a flow has a fixed number of blocks, which bounds its memory.
 pub(crate) struct Block {
-    /// Number in its flow, from 0.
+    /// The block's number in its flow, from 0.
     pub(crate) index: u64,
-    /// Whether it ends the stream.
+    /// Whether the piece ends the stream.
     pub(crate) is_last: bool,
-    /// The thread that filled it last, by its number: whose cache the memory lies in.
+    /// Number of the thread that last filled the block: the memory is in that thread's cache.
     pub(crate) owner: usize,
-    /// What holds the piece; longer than the piece where it was reused.
+    /// Memory with the piece; it may be longer than the piece, since it is reused.
     bytes: Vec<u8>,
-    /// Where in `bytes` the piece lies.
+    /// Place of the piece within `bytes`.
     range: Range<usize>,
     /// Memory that a stage fills instead of changing `bytes` in place.
     spare: Vec<u8>,
-    /// Whether `bytes` and `spare` stand in each other's places.
+    /// Whether `bytes` and `spare` have exchanged their places.
     is_swapped: bool,
-    /// Text before the piece: what a stage that compresses looks back to; the last cipher text before it.
+    /// Text before the piece, which a stage that compresses looks back to; or the last cipher text before the piece.
     pub(crate) before: Vec<u8>,
-    /// Where in the memory text lies, besides framing.
+    /// Parts of the memory that hold text rather than framing.
     pub(crate) texts: Vec<Range<usize>>,
-    /// Where in the input the first of them comes from; the others follow it.
+    /// Place in the input of the first text in the block; the other texts follow it there.
     pub(crate) input_at: u64,
-    /// What comes behind the piece: the authentication tag of all chunks.
+    /// Bytes that follow the piece: the authentication tag of all chunks.
     pub(crate) end: Vec<u8>,
-    /// Bytes of the text before the piece.
+    /// Number of text bytes before the piece.
     pub(crate) at: u64,
-    /// Number of the first chunk in the piece.
+    /// Number of the first chunk in the piece, from 0.
     pub(crate) chunk: u64,
-    /// Check value of the text that the piece was compressed from, and its length in bytes.
+    /// Check value of the text that the piece was compressed from, and that text's length in bytes.
     pub(crate) sum: (deflate::Adler32, u64),
 }
 
 impl Block {
-    /// Memory for pieces of this many bytes.
+    /// A block with memory for a piece of `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             index: 0,
@@ -57,7 +57,7 @@ impl Block {
         }
     }
 
-    /// Empty, as the first stage finds it.
+    /// Empties the block for the first stage.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.is_swapped) {
             std::mem::swap(&mut self.bytes, &mut self.spare);
@@ -72,7 +72,7 @@ impl Block {
         self.sum = Default::default();
     }
 
-    /// The piece.
+    /// The bytes of the piece, within the block's memory.
     pub(crate) fn piece(&self) -> &[u8] {
         &self.bytes[self.range.clone()]
     }
@@ -87,7 +87,7 @@ impl Block {
         self.texts.iter().map(|range| &self.bytes[range.clone()])
     }
 
-    /// Fills the texts, one after the other: `fill` takes memory and where its bytes come from.
+    /// Fills the texts, one after the other. `fill` gets memory, and the place in the input that its bytes come from.
     pub(crate) fn fill_texts(
         &mut self,
         mut fill: impl FnMut(&mut [u8], u64) -> Result<(), Error>,
@@ -105,10 +105,10 @@ impl Block {
         self.range.len()
     }
 
-    /// All of the memory, at least this long, to be filled; [`Block::keep`] says afterwards with how much.
+    /// All of the memory, made at least `bytes` long, to be filled. [`Block::keep`] then says which part is the piece.
     pub(crate) fn memory(&mut self, bytes: usize) -> &mut [u8] {
         if self.bytes.capacity() < bytes {
-            // Memory that is given back must not hold text.
+            // Freed memory must not hold text.
             let mut larger = Vec::with_capacity(bytes);
             larger.extend_from_slice(&self.bytes);
             self.bytes.zeroize();
@@ -120,25 +120,25 @@ impl Block {
         &mut self.bytes[..]
     }
 
-    /// The piece is this part of the memory.
+    /// Makes this part of the memory the piece.
     pub(crate) fn keep(&mut self, range: Range<usize>) {
         debug_assert!(range.end <= self.bytes.len());
         self.range = range;
     }
 
-    /// Where in its memory the piece lies.
+    /// Place of the piece within its memory.
     pub(crate) fn range(&self) -> Range<usize> {
         self.range.clone()
     }
 
-    /// Shortens the piece from its end; gives what is cut off.
+    /// Shortens the piece at its end by `bytes`; returns the bytes that were cut off.
     pub(crate) fn cut(&mut self, bytes: usize) -> &[u8] {
         let end = self.range.end;
         self.range.end -= bytes;
         &self.bytes[self.range.end..end]
     }
 
-    /// Shortens the piece from its begin.
+    /// Shortens the piece at its beginning by `bytes`.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.range.start += bytes;
     }
@@ -150,7 +150,8 @@ impl Block {
         self.range.end = end;
     }
 
-    /// Replaces the piece by what `make` appends to the memory it is given, out of the piece and what was before it.
+    /// Replaces the piece by what `make` appends to the vector that it gets. `make` also gets the text before the
+    /// piece, and the piece.
     pub(crate) fn replace<T>(&mut self, make: impl FnOnce(&[u8], &[u8], &mut Vec<u8>) -> T) -> T {
         self.spare.clear();
         let made = make(&self.before, &self.bytes[self.range.clone()], &mut self.spare);
@@ -160,21 +161,21 @@ impl Block {
         made
     }
 
-    /// Empty memory to make another piece in, for [`Block::put_spare`].
+    /// Empty memory to make another piece in, to be given to [`Block::put_spare`].
     pub(crate) fn take_spare(&mut self) -> Vec<u8> {
         let mut spare = std::mem::take(&mut self.spare);
         spare.clear();
         spare
     }
 
-    /// Replaces the piece by what was made.
+    /// Replaces the piece by `made`.
     pub(crate) fn put_spare(&mut self, made: Vec<u8>) {
         self.range = 0..made.len();
         self.spare = std::mem::replace(&mut self.bytes, made);
         self.is_swapped = !self.is_swapped;
     }
 
-    /// Takes over the piece of another block, which gets this one's memory.
+    /// Takes the piece of another block, which gets this block's memory in exchange.
     pub(crate) fn take_piece(&mut self, other: &mut Block) {
         std::mem::swap(&mut self.bytes, &mut other.bytes);
         std::mem::swap(&mut self.spare, &mut other.spare);
@@ -186,7 +187,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // Text that was deciphered, or was to be enciphered, does not stay in freed memory.
+        // Text, deciphered or to be enciphered, must not stay in freed memory.
         self.bytes.zeroize();
         self.spare.zeroize();
         self.before.zeroize();

@@ -8,53 +8,54 @@ use pgp::packet::PublicKeyEncryptedSessionKey;
 /// A session key that may be the message's.
 #[derive(Clone)]
 pub struct Candidate {
-    /// The session key.
+    /// The session key to try on the body.
     pub session_key: PlainSessionKey,
-    /// How it was found, for people: a fingerprint, `"passphrase"`, `"session key"`.
+    /// How the key was found, for people: a fingerprint, `"passphrase"`, `"session key"`.
     pub by: String,
-    /// Whether it came out of a passphrase without a check of its own: then the first octets of an SEIPDv1 body may
-    /// be looked at to choose among several.
+    /// Whether a passphrase gave the key without a check of its own. Then the first octets of an SEIPDv1 body may be
+    /// looked at to choose among several keys.
     pub is_guess: bool,
-    /// Whether its packet proved to be whole, by key wrap or AEAD, or it was given: likewise.
+    /// Whether the key's packet proved to be whole, by key wrap or AEAD, or the key was given. Then too the first
+    /// octets of an SEIPDv1 body may be looked at.
     pub is_proven: bool,
-    /// Primary key of the certificate whose private key gave it.
+    /// Primary key of the certificate whose private key gave the session key.
     pub certificate: Option<Fingerprint>,
 }
 
-/// Session keys as they are found.
+/// Collects candidate session keys.
 ///
-/// Of all packets that RSA and ElGamal keys were tried on one candidate is left: the first that opened, else a random
-/// session key. What is tried afterwards, and which error comes of it, does not tell which of the two it is.
+/// RSA and ElGamal keys together give at most one candidate: the first session key that one of them opened, else a
+/// random one. The later steps, and the error that comes of them, do not tell which of the two it is.
 #[derive(Clone, Default)]
 pub struct Candidates {
-    /// Given, or proven by key wrap or AEAD.
+    /// Keys that were given, or proven by key wrap or AEAD.
     proven: Vec<Candidate>,
     silent: Option<Silent>,
     guesses: Vec<Candidate>,
 }
 
-/// What RSA and ElGamal keys gave.
+/// The candidate from RSA and ElGamal keys.
 #[derive(Clone)]
 struct Silent {
     candidate: Candidate,
     is_substitute: bool,
-    /// Whether a packet named its key.
+    /// Whether a packet that was tried names its key.
     is_named: bool,
 }
 
 impl Candidates {
-    /// Adds a session key that was given.
+    /// Adds a session key that was given; `by` is its name for people.
     pub fn give(&mut self, session_key: PlainSessionKey, by: &str) {
         let by = by.to_owned();
         self.proven.push(Candidate { session_key, by, is_guess: false, is_proven: true, certificate: None });
     }
 
-    /// Tries a private key on a packet that may be for it; `by` names it, `certificate` is the primary key of its
-    /// certificate.
+    /// Tries a private key on a packet that may be for it. `by` is the private key's name for people, and `certificate`
+    /// the primary key of its certificate.
     ///
     /// # Errors
-    /// [`PrivateKeyError::NotOpened`] where the packet is not for it, and may say so; what keeps the key from being
-    /// used at all.
+    /// [`PrivateKeyError::NotOpened`] if the packet is not for this key, and the algorithm may reveal that; other
+    /// errors if the key cannot be used at all.
     pub fn try_key(
         &mut self,
         key: &dyn PrivateKey,
@@ -78,7 +79,7 @@ impl Candidates {
         Ok(())
     }
 
-    /// Adds what a passphrase opened.
+    /// Adds a session key that a passphrase opened.
     pub fn opened(&mut self, opened: Opened) {
         let candidate = Candidate {
             session_key: opened.session_key,
@@ -90,29 +91,30 @@ impl Candidates {
         if opened.is_guess { &mut self.guesses } else { &mut self.proven }.push(candidate);
     }
 
-    /// Whether one is the message's for certain.
+    /// Whether a session key was given, or proven by its packet.
     pub fn is_proven(&self) -> bool {
         !self.proven.is_empty()
     }
 
-    /// Whether there is nothing to ask a person for: a candidate that is one whatever became of it, or that opened.
-    /// Where a packet names no key, this tells whether one opened it: so it must decide about questions alone.
+    /// Whether a person need not be asked for a further key: there is a candidate whose packet names its key, or that
+    /// was opened. For a packet that names no key, this tells whether a key opened it, so it must decide about
+    /// questions only.
     pub fn is_settled(&self) -> bool {
         let is_settled = |silent: &Silent| silent.is_named || !silent.is_substitute;
         self.is_proven() || !self.guesses.is_empty() || self.silent.as_ref().is_some_and(is_settled)
     }
 
-    /// Whether all of them came out of passphrases, without a check.
+    /// Whether all candidates came from passphrases, without a check.
     pub fn are_guesses(&self) -> bool {
         self.proven.is_empty() && self.silent.is_none() && !self.guesses.is_empty()
     }
 
-    /// Whether there are none.
+    /// Whether there are no candidates.
     pub fn is_empty(&self) -> bool {
         self.proven.is_empty() && self.silent.is_none() && self.guesses.is_empty()
     }
 
-    /// In the order that they are tried in: a random session key last.
+    /// The candidates in the order in which they are tried; a random session key comes last.
     pub fn in_order(self) -> Vec<Candidate> {
         let (first, last) = match self.silent {
             Some(Silent { candidate, is_substitute: true, .. }) => (None, Some(candidate)),

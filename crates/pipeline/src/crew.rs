@@ -1,24 +1,24 @@
-//! The threads: which stages each runs, on which processors.
+//! The threads of a flow: which stages each runs, on which processors.
 
 use crate::run::{Async, Run};
 use crate::summary::Stage;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// More threads than this do not help: what goes in order (reading, writing) holds them up.
+/// At most this many threads: more do not help, since sequential stages (reading, writing) hold them up.
 const THREADS_MAX: usize = 32;
-/// Blocks beyond one per thread: those that wait before a stage that goes in order.
+/// Blocks beyond one per thread: they wait before sequential stages.
 const BLOCKS_WAITING: usize = 3;
 
-/// What a flow's stages allow.
+/// The parallelism that a flow's stages allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
-    /// Whether there is a stage that compresses, or the reverse.
+    /// Whether a stage compresses or inflates.
     pub(crate) compresses: bool,
     /// Whether several threads can compress side by side.
     pub(crate) compresses_in_parallel: bool,
     /// Whether several threads can encipher side by side.
     pub(crate) enciphers_in_parallel: bool,
-    /// Whether there is so little to do that a second thread costs more than it gives.
+    /// Whether there is so little work that a second thread costs more than it gives.
     pub(crate) is_small: bool,
 }
 
@@ -27,9 +27,9 @@ pub(crate) struct Crew {
     members: Vec<Member>,
 }
 
-/// A thread.
+/// A thread of a crew, with its stages and its processors.
 pub(crate) struct Member {
-    /// From 0, in the order of [`Crew::members`].
+    /// The member's number, from 0, in the order of [`Crew::members`].
     number: usize,
     does: [bool; 4],
     processors: Option<CpuSet>,
@@ -37,7 +37,7 @@ pub(crate) struct Member {
 }
 
 impl Crew {
-    /// The threads for this work.
+    /// The threads for this work, as the options of `run` ask.
     pub(crate) fn new(run: &Run<'_>, work: Work) -> Self {
         let offload: &[usize] = if work.is_small { &[] } else { run.offload_processors };
         let at_hand = if offload.is_empty() { processors() } else { offload.len() };
@@ -50,7 +50,7 @@ impl Crew {
         }
     }
 
-    /// Threads that do everything.
+    /// Threads that all run every stage.
     #[cfg(test)]
     pub(crate) fn equals(threads: usize) -> Self {
         Self::of_equals(threads)
@@ -99,30 +99,30 @@ impl Crew {
         &self.members
     }
 
-    /// How many blocks keep them all at work.
+    /// How many blocks keep all threads at work.
     pub(crate) fn blocks(&self) -> usize {
         if self.members.len() == 1 { 1 } else { self.members.len() + BLOCKS_WAITING }
     }
 }
 
 impl Member {
-    /// Which of the crew it is.
+    /// The member's number in the crew, from 0.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
 
-    /// Whether this is a stage of its.
+    /// Whether this member runs the stage.
     pub(crate) fn does(&self, stage: Stage) -> bool {
         self.does[stage as usize]
     }
 
-    /// Whether it runs on processors that work is offloaded to.
+    /// Whether the member runs on processors that work is offloaded to.
     pub(crate) fn is_offloaded(&self) -> bool {
         self.is_offloaded
     }
 
-    /// Moves the calling thread to its processors; gives those that it had. A thread that may not move works where
-    /// it is.
+    /// Moves the calling thread to the member's processors; returns the thread's former ones. A thread that may not
+    /// move stays where it is.
     pub(crate) fn settle(&self) -> Option<CpuSet> {
         let processors = self.processors.as_ref()?;
         let before = sched_getaffinity(None).ok()?;
@@ -130,10 +130,10 @@ impl Member {
         Some(before)
     }
 
-    /// Moves the calling thread back.
+    /// Moves the calling thread back to its former processors.
     pub(crate) fn unsettle(&self, before: Option<CpuSet>) {
         if let Some(before) = before {
-            // Failing means that the processors went away; the thread then runs on those that are left.
+            // If this fails, the processors have gone away; the thread then runs on the remaining ones.
             sched_setaffinity(None, &before).ok();
         }
     }
@@ -141,7 +141,7 @@ impl Member {
 
 const NO_STAGES: Async = Async { io: false, compress: false, cipher: false };
 
-/// The processors for the caller's own stages and those for the offloaded ones: none for no change.
+/// The processors for the caller's own stages, and those for the offloaded stages; `None` leaves a thread where it is.
 fn split_processors(offload: &[usize]) -> (Option<CpuSet>, Option<CpuSet>) {
     if offload.is_empty() {
         return (None, None);

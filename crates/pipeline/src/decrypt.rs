@@ -84,7 +84,7 @@ pub(crate) fn decrypt(
     add_text_steps(&mut steps, unwrap, &found, text, &mut sink);
     let flow = Flow { steps, block_bytes, second_block_bytes: text_block_bytes };
     flow.run(&Crew::new(run, work), &account.times, run.interrupted).map_err(|error| match error {
-        // The right one may be among those that were not tried.
+        // The right key may be among the packets that were not tried.
         Error::Unauthentic { .. } if is_guess_of_some => {
             Error::Limit { what: "passphrase packets", limit: PASSPHRASE_PACKETS_MAX as u64 }
         }
@@ -113,8 +113,8 @@ pub(crate) fn decrypt(
     Ok(summary)
 }
 
-/// Leaves out session keys that are not meant for such a body, and passphrases beyond the bound: whether there were
-/// none.
+/// Drops session key packets that do not go with this kind of body, and passphrase packets beyond the bound. Returns
+/// false if the bound was passed.
 fn keep_what_counts(packets: &mut Vec<SessionKeyPacket>, protected: &Protected) -> bool {
     let mut passphrases = 0;
     packets.retain(|packet| {
@@ -127,7 +127,8 @@ fn keep_what_counts(packets: &mut Vec<SessionKeyPacket>, protected: &Protected) 
     passphrases <= PASSPHRASE_PACKETS_MAX
 }
 
-/// Does with an output that cannot be taken back what is asked for text that is not authenticated yet.
+/// Guards an output that cannot be taken back, if its text is not authenticated before the end: refuses the text, holds
+/// it back, or warns.
 fn guard<'a>(
     sink: Sink<'a>,
     is_unauthenticated: bool,
@@ -149,7 +150,7 @@ fn guard<'a>(
     }
 }
 
-/// Who inflates.
+/// The deflate library that inflates for this provider.
 pub(crate) fn inflate_backend(provider: Provider) -> Backend {
     match provider {
         Provider::Software => Backend::ZlibRs,
@@ -157,16 +158,16 @@ pub(crate) fn inflate_backend(provider: Provider) -> Backend {
     }
 }
 
-/// What is done with text on its way.
+/// The optional steps that the text passes on its way to the sink.
 #[derive(Clone, Copy)]
 pub(crate) struct TextSteps {
-    /// Whether its signatures are checked.
+    /// Whether the text's signatures are checked.
     pub(crate) is_checked: bool,
-    /// Whether text gets the line ends of this system, behind its signatures.
+    /// Whether text gets this system's line ends, after its signatures are checked.
     pub(crate) has_local_lines: bool,
 }
 
-/// From bodies to text, through the signatures, into the sink.
+/// Adds the steps from the body to the text, through the check of signatures, into the sink.
 pub(crate) fn add_text_steps<'a>(
     steps: &mut Vec<Step<'a>>,
     mut unwrap: Unwrap<'a>,
@@ -199,15 +200,16 @@ pub(crate) fn add_text_steps<'a>(
     steps.push(Step::in_order(Stage::Write, move |block| sink.write(&mut [IoSlice::new(block.piece())])));
 }
 
-/// Whether a literal packet says that it holds text (RFC 9580, 5.9).
+/// Whether a literal packet declares its contents as text (RFC 9580, 5.9).
 fn is_text(mode: DataMode) -> bool {
     matches!(mode, DataMode::Text | DataMode::Utf8)
 }
 
-/// Most packets under passphrases that are tried: each may demand seconds and gigabytes of whoever opens it.
+/// At most this many packets under passphrases are tried: each may take seconds and gigabytes to open.
 const PASSPHRASE_PACKETS_MAX: usize = 32;
-/// Text that goes on at a time where it was compressed: what is made of a block of most texts at one go. Inflating
-/// begins each piece in memory of its own and copies that, so that pieces of 256 KiB took 6 % more processor time.
+/// Length of text blocks in bytes if the text was compressed: a block of most texts inflates into one of these.
+/// Inflating begins each piece in memory of its own and copies that, so that pieces of 256 KiB took 6 % more processor
+/// time.
 pub(crate) const TEXT_BLOCK_BYTES: usize = 1536 * 1024;
-/// The same where the input is a block at the most.
+/// Length of text blocks in bytes if the input is at most one block.
 const SMALL_TEXT_BLOCK_BYTES: usize = 256 * 1024;

@@ -47,7 +47,7 @@ pub(crate) fn encrypt(
     let signing = Signing::new(what.signers, &intended(what.recipients), what.now, false)?;
     let text = Text::new(reader, run.progress, signing.one_pass_packets(), &what.literal)?;
 
-    // Readers of SEIPDv2 do not look at a checksum; old ones may miss it.
+    // Readers of SEIPDv2 ignore a checksum; old readers may need it.
     let has_checksum = !matches!(what.form.protection, Protection::SeipdV2 { .. });
     let armorer = what.armor.then(|| Armorer::new(Kind::Message, has_checksum));
     let mut exit = Exit::new(sink, armorer)?;
@@ -66,7 +66,7 @@ pub(crate) fn encrypt(
     Ok(summary)
 }
 
-/// A message to write: what is in it, from the outside in.
+/// A message to write, with its layers from the outermost inwards.
 pub(crate) struct Message<'a> {
     pub(crate) text: Text<'a>,
     pub(crate) signing: Signing,
@@ -92,7 +92,7 @@ impl Message<'_> {
         let (layout, memory_bytes) = match chunk_bytes {
             Some(chunk_bytes) if !gathers => {
                 let chunks = (block_bytes / chunk_bytes).max(1);
-                // A stream that does not fill a chunk needs no memory for one.
+                // A stream that does not fill a chunk needs no memory for a whole one.
                 let stream_bytes = text.stream_bytes().and_then(|bytes| usize::try_from(bytes).ok());
                 let chunk_bytes = stream_bytes.map_or(chunk_bytes, |bytes| chunk_bytes.min(bytes.max(1)));
                 (Layout::Chunks { chunks, chunk_bytes }, chunks * (chunk_bytes + TAG_BYTES))
@@ -140,20 +140,20 @@ impl Message<'_> {
     }
 }
 
-/// How the stream lies in the memory of blocks.
+/// Layout of the stream in the blocks' memory.
 #[derive(Clone, Copy)]
 enum Layout {
     Piece {
         bytes: usize,
     },
-    /// In chunks, with room for tags.
+    /// Chunks, each followed by room for a tag.
     Chunks {
         chunks: usize,
         chunk_bytes: usize,
     },
 }
 
-/// Lays the stream into blocks, with the text where it is not left to others.
+/// The function that lays the stream out in blocks. It also reads the text, unless other threads do.
 fn reading<'a>(
     mut text: Text<'a>,
     layout: Layout,
@@ -199,7 +199,7 @@ fn reading<'a>(
     }
 }
 
-/// Keeps what a deflater of the next piece can look back to.
+/// Keeps the text that a deflater of the next piece can look back to.
 fn remember(before: &mut Vec<u8>, piece: &[u8]) {
     let tail = &piece[piece.len().saturating_sub(DICTIONARY_BYTES_MAX)..];
     let kept = before.len().min(DICTIONARY_BYTES_MAX - tail.len());
@@ -262,7 +262,7 @@ pub(crate) fn check_compression(compression: Compression) -> Result<(), Error> {
     }
 }
 
-/// The recipients that signatures name: none if one of them is hidden, since the others could read its name.
+/// The recipients that signatures name. There are none if a recipient is hidden, since the others could read its name.
 fn intended(recipients: &[EncryptionKey]) -> Vec<Fingerprint> {
     let mut intended = Vec::new();
     if recipients.iter().all(|recipient| !recipient.is_hidden) {
@@ -288,12 +288,13 @@ fn session_key_packets(what: &Encrypt<'_>, session_key: &PlainSessionKey) -> Res
     Ok(packets)
 }
 
-/// Up to this level pieces are compressed without the preceding text as dictionary: a few bytes in a thousand longer,
-/// and threads can read them side by side again.
+/// Up to this level, pieces are compressed without the preceding text as a dictionary. The output is a few bytes in a
+/// thousand longer, but can be inflated piece by piece in parallel.
 const APART_LEVEL_MAX: u8 = 3;
-/// What fits the second cache of a processor beside the rest.
+/// Block length in bytes: a block fits a processor's second-level cache beside other data.
 pub(crate) const BLOCK_BYTES: usize = 256 * 1024;
-/// Length of pieces that are compressed with the preceding text as dictionary, which costs as much as 32 KiB of text.
+/// Length in bytes of pieces that are compressed with the preceding text as dictionary, which costs as much as 32 KiB
+/// of text.
 const BOUND_BLOCK_BYTES: usize = 2 << 20;
-/// Room beside what goes before the text, in bytes.
+/// Least room for text in a block that also holds the bytes before the text, in bytes.
 const BLOCK_BYTES_MIN: usize = 4096;

@@ -11,21 +11,21 @@ use openpgp::packet::PacketError;
 use openpgp::packet::armor::{Dearmorer, Kind, Look, look};
 use openpgp::session_key::SessionKeyPacket;
 
-/// The bytes of an input, without armor.
+/// The bytes of an input, with armor removed.
 pub(crate) struct Bytes<'a> {
     reader: Reader<'a>,
     progress: &'a dyn Progress,
     dearmorer: Option<Dearmorer>,
-    /// What was read and not yet given out.
+    /// Bytes that were read and not all given out yet.
     pending: Vec<u8>,
-    /// How much of it is given out.
+    /// Number of bytes of `pending` that were given out.
     given: usize,
     read: u64,
     is_at_end: bool,
 }
 
 impl<'a> Bytes<'a> {
-    /// Examines the beginning of an input, which is kept, and removes armor if there is any.
+    /// Looks at the beginning of an input, which stays readable, and removes armor if there is any.
     pub(crate) fn new(reader: Reader<'a>, progress: &'a dyn Progress) -> Result<(Self, Look), Error> {
         let mut begin = vec![0; LOOKED_AT_BYTES];
         let mut reader = reader;
@@ -50,17 +50,17 @@ impl<'a> Bytes<'a> {
         Ok((bytes, look))
     }
 
-    /// How many bytes of the input were read.
+    /// Number of bytes of the input that were read.
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// What to call the input.
+    /// The input's name, for errors.
     pub(crate) fn name(&self) -> &str {
         self.reader.source().name()
     }
 
-    /// Gives some bytes; none at the end only.
+    /// Copies available bytes into `memory`; returns 0 only at the end.
     pub(crate) fn some(&mut self, memory: &mut [u8]) -> Result<usize, Error> {
         loop {
             let waiting = self.pending.len() - self.given;
@@ -107,25 +107,25 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// What stands before the text.
+/// The beginning of a message, up to the body.
 pub(crate) enum Begin {
-    /// Session keys, and how many that are not understood, then a protected body.
+    /// Session key packets, the number of those that are not understood, and then a protected body.
     Encrypted { packets: Vec<SessionKeyPacket>, unknown_count: u32, protected: Protected },
-    /// Packets that are signed or only packed.
+    /// A message that is not encrypted: signed, or only packed.
     Clear(Box<Inner>),
 }
 
-/// Reads a message up to the first byte of its body, then the body.
+/// Reads a message up to the first byte of its body, and then the body.
 pub(crate) struct Entry<'a> {
     bytes: Bytes<'a>,
     outer: Outer,
-    /// Bytes behind the header of the body that came with it.
+    /// Bytes behind the body's header that were read together with it.
     rest: Vec<u8>,
     is_at_end: bool,
 }
 
 impl<'a> Entry<'a> {
-    /// Reads up to the body.
+    /// Reads a message up to its body.
     pub(crate) fn new(mut bytes: Bytes<'a>, limits: &Limits) -> Result<(Self, Begin), Error> {
         let mut outer = Outer::new(grammar_limits(limits));
         let (mut packets, mut unknown_count) = (Vec::new(), 0);
@@ -167,17 +167,17 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// What to call the input.
+    /// The input's name, for errors.
     pub(crate) fn name(&self) -> &str {
         self.bytes.name()
     }
 
-    /// How many bytes of the input were read.
+    /// Number of bytes of the input that were read.
     pub(crate) fn read(&self) -> u64 {
         self.bytes.read()
     }
 
-    /// Fills the memory with bytes of the body; less than asked at its end only.
+    /// Fills the memory with bytes of the body; less than asked only at the body's end.
     pub(crate) fn fill(&mut self, memory: &mut [u8]) -> Result<usize, Error> {
         let mut filled = 0;
         while filled < memory.len() && !self.is_at_end {
@@ -193,14 +193,14 @@ impl<'a> Entry<'a> {
 
     fn end(&mut self) -> Result<(), Error> {
         let failed = |cause| body_error(cause, self.bytes.name());
-        // The end of a packet is said by the step after its last byte.
+        // The step after a packet's last byte reports the packet's end.
         while !matches!(self.outer.step(&[]).map_err(failed)?.event, OuterEvent::More) {}
         self.outer.finish().map_err(failed)?;
         self.is_at_end = true;
         Ok(())
     }
 
-    /// Fills the memory with what follows, as it is: of a message that is not encrypted.
+    /// Fills the memory with the following bytes of a message that is not encrypted, with their framing.
     pub(crate) fn fill_clear(&mut self, memory: &mut [u8]) -> Result<usize, Error> {
         let mut filled = 0;
         while filled < memory.len() {
@@ -222,7 +222,7 @@ impl<'a> Entry<'a> {
         Ok(some)
     }
 
-    /// Moves the bytes of the body together; gives how many there are.
+    /// Moves the bytes of the body together, without the framing; returns their number.
     fn take_framing_out(&mut self, raw: &mut [u8]) -> Result<usize, Error> {
         let (mut at, mut kept) = (0, 0);
         while at < raw.len() {
@@ -281,9 +281,9 @@ pub(crate) fn packet_error(cause: PacketError, name: &str) -> Error {
     }
 }
 
-/// How much of an input is looked at for armor.
+/// Number of bytes at the beginning of an input that are searched for armor.
 const LOOKED_AT_BYTES: usize = 16 * 1024;
-/// Armored bytes that are read at a time.
+/// Number of armored bytes that are read at a time.
 const ARMORED_BYTES: usize = 128 * 1024;
-/// Bytes that are looked at for the packets before a body at a time.
+/// Number of bytes that are read at a time for the packets before a body.
 const PIECE_BYTES: usize = 16 * 1024;

@@ -11,80 +11,81 @@ use std::io;
 pub enum Error {
     /// The input could not be read.
     Input {
-        /// Its name.
+        /// Name of the input.
         name: String,
-        /// What was done.
+        /// The operation that failed.
         operation: &'static str,
-        /// The system's word.
+        /// The system's error.
         cause: io::Error,
     },
     /// The output could not be written.
     Output {
-        /// Its name.
+        /// Name of the output.
         name: String,
-        /// What was done.
+        /// The operation that failed.
         operation: &'static str,
-        /// The system's word.
+        /// The system's error.
         cause: io::Error,
     },
     /// The output exists already, and replacing it was not allowed.
     OutputExists {
-        /// Its name.
+        /// Name of the output.
         name: String,
-        /// Whether it is a folder, which never is replaced.
+        /// Whether the output is a folder; a folder is never replaced.
         is_folder: bool,
     },
     /// The input is not an OpenPGP message, or a malformed one.
     Malformed {
-        /// Its name.
+        /// Name of the input.
         name: String,
-        /// What is wrong, at which packet.
+        /// The defect, and the packet that has it.
         cause: String,
     },
     /// The input ends too early.
     Truncated {
-        /// Its name.
+        /// Name of the input.
         name: String,
     },
-    /// The body does not authenticate: changed, cut, or not under the session key, which of RSA and ElGamal may be a
-    /// random one (see [`openpgp::session_key::open`]). No further detail on purpose.
+    /// The body does not authenticate. It was changed, cut, or not enciphered under the session key, which from RSA and
+    /// ElGamal may be a random one (see [`openpgp::session_key::open`]). There is no further detail on purpose.
     Unauthentic {
-        /// The input's name.
+        /// Name of the input.
         name: String,
     },
     /// No key or passphrase opens the message.
     NotOpened(crate::request::NotOpened),
-    /// No valid signature by a certificate that counts.
+    /// There is no valid signature by a certificate that counts.
     NoValidSignature {
-        /// What was found.
+        /// The signatures that were found.
         signatures: Vec<SignatureReport>,
     },
     /// A bound of [`crate::Limits`] was passed.
     Limit {
-        /// Which: `"nesting"`, `"packets"`, `"expansion"`, `"text"`.
+        /// The bound's name, such as `"nesting"`, `"packets"`, `"expansion"`, `"text"`.
         what: &'static str,
-        /// The bound.
+        /// The bound's value.
         limit: u64,
     },
-    /// An algorithm that is not served, or not served so.
+    /// An algorithm is not served, or not for this purpose.
     Unsupported {
-        /// What.
+        /// The algorithm or its use.
         what: String,
     },
-    /// A private key did not do its part.
+    /// An operation of a private key failed.
     PrivateKey(PrivateKeyError),
-    /// The text would have left before it is authenticated.
+    /// The text would be written before it is authenticated.
     WouldLeaveUnauthenticated,
-    /// The text is longer than the buffer that holds it until it is authenticated, or until its signature is verified.
+    /// The text is longer than the buffer that holds it back until it is authenticated, or until its signature is
+    /// verified.
     HeldBack {
-        /// How much is, in bytes.
+        /// Length of the buffer in bytes.
         limit: u64,
     },
-    /// A signal ended the work.
+    /// A signal interrupted the work.
     Interrupted,
-    /// What was asked contradicts itself.
+    /// The request contradicts itself or cannot be carried out.
     Request {
-        /// What.
+        /// What is wrong with the request.
         cause: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The end of a flow that makes a message: lengths of the packet that carries it, armor, writing.
+//! The end of a flow that makes a message: packet lengths, armor, writing.
 
 use crate::error::Error;
 use crate::pieces::{KnownLength, Pieces};
@@ -12,21 +12,21 @@ pub(crate) struct Exit<'a> {
     sink: Sink<'a>,
     framing: Framing,
     armorer: Option<Armorer>,
-    /// Armored bytes, kept for their memory.
+    /// Armored bytes, kept so that their memory is reused.
     armored: Vec<u8>,
 }
 
 enum Framing {
-    /// None: what comes is written as it is.
+    /// Bytes are written without a packet around them.
     Plain,
-    /// The packet's length is known: so many bytes are left in this piece and behind it.
+    /// The packet's length is known: `piece` bytes are left in this piece, and `behind` bytes after it.
     Known { lengths: KnownLength, piece: u64, behind: u64 },
-    /// It is not: so many wait for more.
+    /// The packet's length is not known: the bytes in `held` wait until a piece can be written.
     Unknown { pieces: Pieces, held: Vec<u8> },
 }
 
 impl<'a> Exit<'a> {
-    /// Writes to a sink, armored where there is an armorer.
+    /// Writes to a sink, armored if there is an armorer.
     pub(crate) fn new(mut sink: Sink<'a>, armorer: Option<Armorer>) -> Result<Self, Error> {
         if let Some(armorer) = &armorer {
             let mut begin = Vec::new();
@@ -36,7 +36,7 @@ impl<'a> Exit<'a> {
         Ok(Self { sink, framing: Framing::Plain, armorer, armored: Vec::new() })
     }
 
-    /// Puts what comes from now on into a packet, of this length where it is known.
+    /// Puts all following bytes into a packet; `bytes` is its length, if known.
     pub(crate) fn begin_packet(&mut self, tag: Tag, bytes: Option<u64>) {
         self.framing = match bytes {
             Some(behind) => Framing::Known { lengths: KnownLength::new(tag, behind), piece: 0, behind },
@@ -49,7 +49,7 @@ impl<'a> Exit<'a> {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let mut headers = Vec::new();
         let mut held_before = Vec::new();
-        // For each piece: how many bytes before it, and its header.
+        // Each entry is the number of bytes before a piece, and the piece's header.
         match &mut self.framing {
             Framing::Plain => {}
             Framing::Known { lengths, piece, behind } => {
@@ -100,7 +100,7 @@ impl<'a> Exit<'a> {
         self.sink.write(&mut [IoSlice::new(&self.armored)])
     }
 
-    /// Ends the armor, and gives the output its name; gives the number of bytes written.
+    /// Ends the armor and finishes the output; returns the number of bytes written.
     pub(crate) fn finish(mut self) -> Result<u64, Error> {
         if let Some(armorer) = self.armorer.take() {
             self.armored.clear();
@@ -111,7 +111,7 @@ impl<'a> Exit<'a> {
     }
 }
 
-/// The first so many bytes of the slices, with each header put before the byte that it names.
+/// The first `bytes` bytes of the slices, with each header inserted before the byte at its place.
 fn weave<'s>(slices: &[&'s [u8]], headers: &'s [(usize, Vec<u8>)], bytes: usize) -> Vec<IoSlice<'s>> {
     let mut out = Vec::with_capacity(slices.len() + 2 * headers.len());
     let mut headers = headers.iter().peekable();
@@ -134,7 +134,7 @@ fn weave<'s>(slices: &[&'s [u8]], headers: &'s [(usize, Vec<u8>)], bytes: usize)
     out
 }
 
-/// What follows the first so many bytes of the slices.
+/// The slices without their first `bytes` bytes.
 fn skip<'s>(slices: &[&'s [u8]], mut bytes: usize) -> Vec<&'s [u8]> {
     let mut rest = Vec::new();
     for slice in slices {

@@ -1,10 +1,10 @@
 //! Blocks pass through stages: in order if a stage carries state from block to block, in any order otherwise.
 //!
-//! A flow is a line of stages with a fixed number of blocks, or two such lines with a [`Work::Between`] where one piece
-//! of input may become many pieces of output (inflate). Every thread takes a block that is ready for one of the
-//! thread's stages: first for the bottleneck stage, then for the one nearest to the end. So a block mostly stays with
-//! one thread, in its cache, from stage to stage, and no stage idles while there is work for it. The bottleneck stage
-//! stays with one thread as long as that is awake.
+//! A flow is a line of stages with a fixed number of blocks. Or it is two such lines with a [`Work::Between`] that may
+//! make many pieces of output from one piece of input (inflate). Every thread takes a block that is ready for one of
+//! the thread's stages. The bottleneck stage comes first, then the stage nearest to the end. So a block mostly stays
+//! with one thread, in its cache, from stage to stage, and no stage idles while there is work for it. The bottleneck
+//! stage stays with one thread as long as that is awake.
 //!
 //! ```text
 //!   free -> source -> stage -> stage -+-> free          one line
@@ -25,42 +25,42 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What a stage does with a block.
+/// The way in which a stage works on blocks.
 pub(crate) enum Work<'a> {
     /// One block at a time, in the order of the stream.
     InOrder(Mutex<InOrder<'a>>),
-    /// Many blocks side by side.
+    /// Many blocks in parallel, in any order.
     AnyOrder(AnyOrder<'a>),
-    /// From the blocks of the first line to those of the second.
+    /// From blocks of the first line to blocks of the second.
     Between(Mutex<Between<'a>>),
-    /// The source, where what a block gets can be said without reading: `plan` says it in the order of the stream and
-    /// takes no time, then many blocks are filled side by side.
+    /// The source, if a block's contents can be planned without reading. `plan` does so in the order of the stream and
+    /// takes hardly any time; then many blocks are filled in parallel.
     Planned { plan: Mutex<InOrder<'a>>, fill: AnyOrder<'a> },
 }
 
-/// See [`Work::InOrder`].
+/// The function of [`Work::InOrder`].
 pub(crate) type InOrder<'a> = Box<dyn FnMut(&mut Block) -> Result<(), Error> + Send + 'a>;
-/// See [`Work::AnyOrder`].
+/// The function of [`Work::AnyOrder`].
 pub(crate) type AnyOrder<'a> = Box<dyn Fn(&mut Block) -> Result<(), Error> + Send + Sync + 'a>;
-/// Takes from the first block, fills the second.
+/// The function of [`Work::Between`]: takes from the first block and fills the second.
 pub(crate) type Between<'a> = Box<dyn FnMut(&mut Block, &mut Block) -> Result<Passed, Error> + Send + 'a>;
 
-/// What a [`Work::Between`] did.
+/// The result of one call of a [`Work::Between`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Passed {
     /// The input block is used up.
     pub(crate) is_input_used: bool,
-    /// The output block goes on.
+    /// The output block can go on to the next stage.
     pub(crate) is_output_ready: bool,
-    /// It was inflated, which takes longer than all else.
+    /// The output was inflated, which takes longer than all other stages.
     pub(crate) is_inflated: bool,
 }
 
-/// A stage.
+/// A stage with its work.
 pub(crate) struct Step<'a> {
     stage: Stage,
     work: Work<'a>,
-    /// Whether it is the bottleneck of the flow: it has priority over all others.
+    /// Whether the stage is the flow's bottleneck, which has priority over all others.
     is_bottleneck: bool,
 }
 
@@ -101,18 +101,18 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Stages and the memory that goes through them.
+/// The stages of a flow, and the length of its blocks.
 pub(crate) struct Flow<'a> {
-    /// The first is the source, in order: called with an empty block each time, it marks the last one.
+    /// The stages in order. The first one is the source: it gets an empty block each time, and marks the last one.
     pub(crate) steps: Vec<Step<'a>>,
-    /// Length in bytes of the memory of blocks.
+    /// Length of a block's memory in bytes.
     pub(crate) block_bytes: usize,
-    /// The same of the second line's blocks, which is taken as it is needed.
+    /// Length of the memory of the second line's blocks in bytes, which is taken when it is needed.
     pub(crate) second_block_bytes: usize,
 }
 
 impl Flow<'_> {
-    /// Runs until the last block left the last stage, or one stage failed.
+    /// Runs until the last block has left the last stage, or until a stage fails.
     pub(crate) fn run(
         self,
         crew: &Crew,
@@ -145,12 +145,12 @@ fn no_thread(cause: std::io::Error) -> Error {
     Error::request(format!("no thread could be started: {cause}; ask for fewer"))
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Floor<'f, 'a> {
     flow: &'f Flow<'a>,
-    /// The stage between the lines.
+    /// Place of the stage between the two lines.
     border: Option<usize>,
-    /// Whether a stage goes before all others.
+    /// Whether a stage has priority over all others.
     has_bottleneck: bool,
     times: &'f Times,
     interrupted: Option<&'f AtomicBool>,
@@ -164,11 +164,11 @@ struct State {
     failed: Option<Error>,
     is_done: bool,
     idle: usize,
-    /// Which bottleneck each member had last.
+    /// For each member, the bottleneck stage that it had last.
     held: Vec<Option<usize>>,
 }
 
-/// Blocks of a line.
+/// The blocks of a line, and how many were made and finished.
 #[derive(Default)]
 struct Line {
     free: Vec<Block>,
@@ -178,8 +178,8 @@ struct Line {
 }
 
 impl Line {
-    /// An empty block: the one that this member filled last, so that it finds the memory in its own cache; else the
-    /// one that was freed first, which is in nobody's.
+    /// An empty block: the one that this member filled last, since its memory is in the member's cache. Without such a
+    /// block, the one that was freed first, which is in nobody's cache.
     fn take(&mut self, member: &Member) -> Option<Block> {
         let free = self.free.iter().enumerate();
         let own = free.filter(|(_, block)| block.owner == member.number());
@@ -194,22 +194,22 @@ impl Line {
     }
 }
 
-/// Before a stage.
+/// The blocks that wait before a stage.
 #[derive(Default)]
 struct Place {
     waiting: BTreeMap<u64, Block>,
     next: u64,
     is_busy: bool,
-    /// What a [`Work::Between`] has not used up.
+    /// An input block that a [`Work::Between`] has not used up.
     rest: Option<Block>,
-    /// Whether a [`Work::Between`] inflates, as far as is known.
+    /// Whether a [`Work::Between`] inflates, according to its last call.
     inflates: bool,
 }
 
 struct Task {
     step: usize,
     block: Block,
-    /// Where the work is [`Work::Between`].
+    /// The output block, if the work is [`Work::Between`].
     output: Option<Block>,
 }
 
@@ -221,7 +221,7 @@ impl<'f, 'a> Floor<'f, 'a> {
             ..Line::default()
         };
         let fit = |memory_bytes: usize, bytes: usize| (memory_bytes / bytes.max(1)).max(1);
-        // What follows the border goes in order: more blocks would wait there only.
+        // Stages behind the border work in order, so more blocks would only wait there.
         let seconds =
             crew.blocks().min(SECOND_BLOCKS_MAX).min(fit(MEMORY_BYTES_MAX, flow.second_block_bytes));
         let seconds = if border.is_some() { seconds } else { 0 };
@@ -254,7 +254,7 @@ impl<'f, 'a> Floor<'f, 'a> {
     fn work(&self, member: &Member) {
         let _alarm = Alarm(self);
         let mut state = self.lock();
-        // One look at the clock between two tasks: what choosing costs goes to the next one.
+        // The clock is read once between two tasks, so the time of choosing a task counts for the next one.
         let mut clock = self.times.start();
         let mut has_performed = false;
         loop {
@@ -269,8 +269,8 @@ impl<'f, 'a> Floor<'f, 'a> {
                 if state.failed.is_some() {
                     continue;
                 }
-                // What this member handed on and may not do itself is another's; once only, or idle members would
-                // wake one another for ever.
+                // Work that this member handed on and may not do itself is for another member. Idle members are woken
+                // for it only once; otherwise they would wake each other for ever.
                 if std::mem::take(&mut has_performed) && state.idle > 0 && self.has_ready(&state) {
                     self.changed.notify_all();
                 }
@@ -296,7 +296,8 @@ impl<'f, 'a> Floor<'f, 'a> {
         }
     }
 
-    /// Performs a task, and what may follow it at once: the block stays in the cache, and nobody is asked.
+    /// Performs a task, and the stages that may follow it at once: the block stays in the cache, and the shared state
+    /// is not locked.
     fn perform_all(&self, mut task: Task, member: &Member, clock: &mut u64) -> (Task, Result<Passed, Error>) {
         loop {
             let result = self.perform(&mut task);
@@ -309,7 +310,7 @@ impl<'f, 'a> Floor<'f, 'a> {
         }
     }
 
-    /// Whether the next stage takes the block from the same thread without a look at what others wait for.
+    /// Whether the same thread may go on with the block to the next stage at once, whatever other blocks wait for.
     fn may_follow(&self, step: usize, member: &Member) -> bool {
         let is_free = |step: &Step<'_>| matches!(step.work, Work::AnyOrder(_) | Work::Planned { .. });
         let next = self.flow.steps.get(step + 1).filter(|next| is_free(next) && member.does(next.stage));
@@ -334,13 +335,13 @@ impl<'f, 'a> Floor<'f, 'a> {
         }
     }
 
-    /// Whether any stage has what it needs.
+    /// Whether any stage can work now.
     fn has_ready(&self, state: &State) -> bool {
         (0..self.flow.steps.len()).any(|step| self.is_ready(state, step))
     }
 
-    /// Whether there is work for a sleeping thread. Work that this thread will do itself next does not count until
-    /// there is enough of it: to wake a thread and to let it sleep again costs as much as some ten kilobytes of cipher.
+    /// Whether there is work for a sleeping thread. Work that this thread will do next itself counts only if there is
+    /// enough of it. Waking a thread and letting it sleep again costs as much as enciphering some ten kilobytes.
     fn is_worth_waking(&self, state: &State, member: &Member) -> bool {
         (0..self.flow.steps.len()).any(|step| {
             let is_anothers = !member.does(self.flow.steps[step].stage) || self.is_bottleneck(state, step);
@@ -348,12 +349,12 @@ impl<'f, 'a> Floor<'f, 'a> {
         })
     }
 
-    /// How many blocks wait for a stage, whether it may take them now or not.
+    /// Number of blocks that wait for a stage, whether the stage may take them now or not.
     fn ready_blocks(&self, state: &State, step: usize) -> usize {
         if step == 0 { state.lines[0].free.len() } else { state.places[step].waiting.len() }
     }
 
-    /// Whether a stage has what it needs.
+    /// Whether a stage can work now: it has a block, is not busy, and has room for its output.
     fn is_ready(&self, state: &State, step: usize) -> bool {
         let place = &state.places[step];
         match &self.flow.steps[step].work {
@@ -371,9 +372,10 @@ impl<'f, 'a> Floor<'f, 'a> {
         }
     }
 
-    /// The stage that a member turns to: the bottleneck that it holds; another that nobody holds; whatever is nearest
-    /// to the end; a bottleneck that another holds. Who holds one keeps what goes from block to block in its cache, and
-    /// leaves the rest to others, who then keep what belongs to that: the pages of a file, say.
+    /// The stage that a member turns to. This is the bottleneck that the member holds, else a bottleneck that nobody
+    /// holds, else the ready stage nearest to the end, else another member's bottleneck. A member that holds a
+    /// bottleneck keeps that stage's state in its cache. It leaves the rest to others, which keep in their caches what
+    /// belongs to it, for example the pages of a file.
     fn choose(&self, state: &State, member: &Member) -> Option<usize> {
         let can = |&step: &usize| member.does(self.flow.steps[step].stage) && self.is_ready(state, step);
         let own = state.held[member.number()].filter(can);
@@ -421,7 +423,7 @@ impl<'f, 'a> Floor<'f, 'a> {
         Some(Task { step, block, output })
     }
 
-    /// A block for the source.
+    /// A task for the source, with an empty block; `None` if there is no block, or if planning failed.
     fn begin(&self, state: &mut State, work: &Work<'_>, member: &Member) -> Option<Task> {
         let line = &mut state.lines[0];
         let mut block = line.take(member)?;
@@ -441,7 +443,7 @@ impl<'f, 'a> Floor<'f, 'a> {
         Some(Task { step: 0, block, output: None })
     }
 
-    /// Puts the blocks of a task that was done where they go next.
+    /// Puts the blocks of a finished task where they go next.
     fn hand_on(&self, state: &mut State, task: Task, passed: Passed) {
         let Task { step, block, output } = task;
         state.places[step].is_busy = false;
@@ -493,7 +495,7 @@ impl<'f, 'a> Floor<'f, 'a> {
     }
 }
 
-/// A thread that panics does not leave the others waiting.
+/// When dropped by a panic, makes the flow fail, so that other threads do not wait for ever.
 struct Alarm<'r, 'f, 'a>(&'r Floor<'f, 'a>);
 
 impl Drop for Alarm<'_, '_, '_> {
@@ -504,20 +506,20 @@ impl Drop for Alarm<'_, '_, '_> {
     }
 }
 
-/// Memory of all blocks, as they begin; what is made of a piece takes as much again at most.
+/// Bytes of memory of all blocks at the start; pieces made from a block's piece take at most as much again.
 const MEMORY_BYTES_MAX: usize = 16 << 20;
-/// Most blocks of the second line.
+/// At most this many blocks in the second line.
 const SECOND_BLOCKS_MAX: usize = 6;
-/// So many blocks before a stage are worth waking a thread for that another could take along.
+/// This many blocks before a stage are worth waking a thread for, although an awake one could take them too.
 const WOKEN_FOR_BLOCKS: usize = 2;
-/// Whoever waits for work looks this often whether a signal came.
+/// Interval at which a thread that waits for work looks whether a signal came.
 const INTERRUPTION_LOOKED_AT_EVERY: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A line of blocks, each given by its owner and its last number.
+    /// A line of blocks, each given by its owner and its number.
     fn line(blocks: &[(usize, u64)]) -> Line {
         let block = |&(owner, index): &(usize, u64)| {
             let mut block = Block::new(1);

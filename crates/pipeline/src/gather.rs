@@ -1,4 +1,4 @@
-//! Gathers pieces of any length into the chunks of a body: framing, and room for tags.
+//! Gathers pieces of any length into a body's chunks, with framing and room for tags.
 
 use crate::block::Block;
 use crate::pieces::Pieces;
@@ -10,7 +10,7 @@ use openpgp::packet::Tag;
 /// Puts compressed pieces into a compressed packet.
 pub(crate) struct Packed {
     pieces: Pieces,
-    /// What waits for more, and then what was already there.
+    /// Bytes that wait for a full piece: at first the packet's header, later the rest of the block before.
     held: Vec<u8>,
     sum: Option<deflate::Adler32>,
 }
@@ -26,7 +26,7 @@ impl Packed {
         Self { pieces: Pieces::new(Tag::CompressedData), held, sum }
     }
 
-    /// Appends the piece of a block with its framing.
+    /// Passes the piece of a block with its framing to `out`; `block` itself gets ZLIB's check value if it is the last.
     fn append(&mut self, block: &mut Block, out: &mut impl FnMut(&[u8])) {
         if let Some(sum) = &mut self.sum {
             sum.combine(block.sum.0, block.sum.1);
@@ -52,12 +52,12 @@ impl Packed {
     }
 }
 
-/// Makes of pieces of any length such as the cipher takes.
+/// Makes pieces of the length that the cipher takes from pieces of any length.
 pub(crate) struct Gather {
     packed: Option<Packed>,
-    /// Length of chunks in bytes, where the body has some.
+    /// Length of the body's chunks in bytes; `None` if it has no chunks.
     chunk_bytes: Option<usize>,
-    /// The begin of a chunk that waits for its rest.
+    /// The beginning of a chunk that waits for its rest.
     carry: Vec<u8>,
     next_chunk: u64,
     at: u64,
@@ -68,8 +68,8 @@ impl Gather {
         Self { packed, chunk_bytes, carry: Vec::new(), next_chunk: 0, at: 0 }
     }
 
-    /// Replaces the piece of a block by whole chunks, each with room for its tag; by what is left, if it is the
-    /// last.
+    /// Replaces the piece of a block by whole chunks, each with room for its tag. The last block also gets the last,
+    /// shorter chunk.
     pub(crate) fn gather(&mut self, block: &mut Block) {
         let mut made = block.take_spare();
         let chunk_bytes = self.chunk_bytes.unwrap_or(usize::MAX);

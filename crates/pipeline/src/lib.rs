@@ -1,4 +1,4 @@
-//! OpenPGP messages as files: stages on their own threads, bounded memory, nothing unauthenticated left behind.
+//! OpenPGP messages as files: stages on their own threads, bounded memory, and no unauthenticated output left behind.
 //!
 //! | need | function |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | sign: inline, detached, cleartext | [`sign()`] |
 //! | verify | [`verify()`] |
 //!
-//! Each takes an [`Input`], an [`Output`], its request, and a [`Run`]: which stages have threads of their own, the
-//! number of workers, the processors, the provider. Each returns a [`Summary`].
+//! Each function takes an [`Input`], an [`Output`], a request, and a [`Run`]. The latter says which stages have threads
+//! of their own, the number of workers, the processors and the provider. Each returns a [`Summary`].
 //!
 //! ```
 //! use openpgp::{Form, Passphrase, Protection, SymmetricKeyAlgorithm, Timestamp};
@@ -34,7 +34,7 @@
 //!
 //! # Versions and platforms
 //!
-//! Versions are 0.x: the interface may change with the minor version. It needs Linux on x86-64 or aarch64, the
+//! Versions are 0.x: the interface may change with the minor version. The crate needs Linux on x86-64 or aarch64, the
 //! standard library and Rust 1.91.
 #![forbid(unsafe_code)]
 
@@ -76,35 +76,36 @@ pub use request::{
 pub use run::{Async, NoProgress, Progress, Provider, Run};
 pub use summary::{SignatureReport, Stage, StageTime, Summary, Verdict};
 
-/// Encrypts, and signs in the same pass where signers are given.
+/// Encrypts a message, and signs it in the same pass if signers are given.
 ///
 /// # Errors
-/// See [`Error`]; the output has not got its name then.
+/// See [`Error`]; an output file is then neither created nor replaced.
 pub fn encrypt(input: Input, output: Output, what: &Encrypt<'_>, run: &Run<'_>) -> Result<Summary, Error> {
     encrypt::encrypt(input, output, what, run)
 }
 
-/// Decrypts, and verifies where certificates are given.
+/// Decrypts a message, and verifies its signatures if certificates are given.
 ///
 /// # Errors
-/// See [`Error`]; the output has not got its name then.
+/// See [`Error`]; an output file is then neither created nor replaced.
 pub fn decrypt(input: Input, output: Output, what: &Decrypt<'_>, run: &Run<'_>) -> Result<Summary, Error> {
     decrypt::decrypt(input, output, what, run)
 }
 
-/// Signs.
+/// Signs text: inline, detached or as a cleartext message.
 ///
 /// # Errors
-/// See [`Error`]; the output has not got its name then.
+/// See [`Error`]; an output file is then neither created nor replaced.
 pub fn sign(input: Input, output: Output, what: &Sign<'_>, run: &Run<'_>) -> Result<Summary, Error> {
     sign::sign(input, output, what, run)
 }
 
-/// Verifies a signed message, or data with its detached signatures. `output` takes the text of an inline or
-/// cleartext message; none where only the verdict is wanted.
+/// Verifies a signed message, or data with its detached signatures. `output` takes the text of an inline or cleartext
+/// message; `None` if only the verdict is wanted.
 ///
 /// # Errors
-/// See [`Error`]: [`Error::NoValidSignature`] where no signature holds; the output has not got its name then.
+/// See [`Error`]: [`Error::NoValidSignature`] if no signature is valid; an output file is then neither created nor
+/// replaced.
 pub fn verify(
     input: Input,
     output: Option<Output>,

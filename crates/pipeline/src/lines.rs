@@ -1,9 +1,9 @@
-//! Line ends of text in a message: CR LF (RFC 9580, 5.9). GnuPG hashes the text of a message without converting it, so
-//! a signature over text with other line ends is invalid there.
+//! Line ends of a message's text: CR LF (RFC 9580, 5.9). GnuPG hashes a message's text without converting it, so it
+//! takes a signature over text with other line ends as invalid.
 
 use std::io;
 
-/// Text on its way into a message, with its line ends made CR LF.
+/// Converts the line ends of text on its way into a message to CR LF.
 #[derive(Default)]
 pub(crate) struct NetworkLines {
     is_after_return: bool,
@@ -12,12 +12,12 @@ pub(crate) struct NetworkLines {
 }
 
 impl NetworkLines {
-    /// Whether all that was taken has been given.
+    /// Whether all converted text has been given out.
     pub(crate) fn is_empty(&self) -> bool {
         self.given == self.ready.len()
     }
 
-    /// Takes the next piece, when all before it has been given: at most twice as long it becomes.
+    /// Converts the next piece, which becomes at most twice as long; all text before it must have been given out.
     pub(crate) fn take(&mut self, piece: &[u8]) {
         self.ready.clear();
         self.given = 0;
@@ -30,7 +30,7 @@ impl NetworkLines {
         }
     }
 
-    /// Gives what there is room for.
+    /// Copies converted text into `memory` as far as there is room; returns the number of bytes.
     pub(crate) fn give(&mut self, memory: &mut [u8]) -> usize {
         let rest = &self.ready[self.given..];
         let count = rest.len().min(memory.len());
@@ -40,15 +40,15 @@ impl NetworkLines {
     }
 }
 
-/// Text on its way out of a message, with its line ends made LF.
+/// Converts the line ends of text on its way out of a message to LF.
 #[derive(Default)]
 pub(crate) struct LocalLines {
-    /// Whether the last byte was CR, which is given when what follows it is known.
+    /// Whether the last byte was CR, which is held back until the next byte is known.
     is_after_return: bool,
 }
 
 impl LocalLines {
-    /// Appends the next piece.
+    /// Converts the next piece and appends it to `out`.
     pub(crate) fn take(&mut self, piece: &[u8], is_last: bool, out: &mut Vec<u8>) {
         out.reserve(piece.len() + 1);
         for byte in piece {
@@ -66,18 +66,18 @@ impl LocalLines {
     }
 }
 
-/// Bytes that have to be UTF-8, in pieces.
+/// Checks that bytes, given in pieces, are UTF-8.
 #[derive(Default)]
 pub(crate) struct Utf8 {
-    /// The beginning of a letter whose other bytes are still to come: at most 3 bytes.
+    /// The beginning of a character whose other bytes are still to come: at most 3 bytes.
     open: Vec<u8>,
 }
 
 impl Utf8 {
-    /// Looks at the next piece; at the end at an empty one.
+    /// Checks the next piece; an empty one stands for the end.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] where it is something else.
+    /// [`io::ErrorKind::InvalidData`] if the text is not UTF-8.
     pub(crate) fn check(&mut self, piece: &[u8]) -> io::Result<()> {
         let not_text = || io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text");
         if piece.is_empty() {

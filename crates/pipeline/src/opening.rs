@@ -1,4 +1,4 @@
-//! The cipher stages of decryption: deciphering in parallel; the hash of SEIPDv1 in order, on another thread.
+//! The cipher stages of decryption. Deciphering is parallel; the hash of SEIPDv1 goes in order, on another thread.
 
 use crate::block::Block;
 use crate::candidates::Candidate;
@@ -13,7 +13,7 @@ use openpgp::body::{BodyError, seipd1};
 use openpgp::{Form, SymmetricKeyAlgorithm};
 use zeroize::Zeroizing;
 
-/// The cipher of a message that is read.
+/// The cipher of a message that is decrypted.
 pub(crate) struct Opening {
     form: Form,
     kind: Kind,
@@ -26,11 +26,12 @@ enum Kind {
     Chunks(ChunkCipher),
 }
 
-/// The first piece of a body, read to try keys on.
+/// The first bytes of a body, read to try keys on.
 pub(crate) type First = Vec<u8>;
 
 impl Opening {
-    /// Finds the key among the candidates; gives its number, and what was read of the body for that.
+    /// Finds the right key among the candidates. Returns the cipher, the candidate's number, and the bytes of the body
+    /// that were read for this.
     pub(crate) fn choose(
         engine: &Engine,
         protected: &Protected,
@@ -52,8 +53,9 @@ impl Opening {
             first.resize(usable[0].0.tried_bytes(), 0);
             let read = entry.fill(&mut first)?;
             first.truncate(read);
-            // Of SEIPDv1 the first octets are looked at for passphrases, and where each packet has proved to be whole:
-            // they say little, and the code at the end says all. Never for what RSA and ElGamal gave.
+            // The first octets of SEIPDv1 are looked at only for passphrases, or if every packet has proved to be
+            // whole. They say little, while the code at the end says all. They are never looked at for session keys
+            // from RSA and ElGamal.
             let candidate = |it: &(Self, usize)| &candidates[it.1];
             let shows = candidate(&usable[0]).is_guess || usable.iter().all(|it| candidate(it).is_proven);
             let is_first = protected == &Protected::SeipdV1 && !shows;
@@ -70,7 +72,7 @@ impl Opening {
 
     fn new(engine: &Engine, protected: &Protected, candidate: &Candidate, name: &str) -> Result<Self, Error> {
         let failed = |cause: BodyError| match cause {
-            // A key that does not fit the body is a wrong key, of which nothing more is said.
+            // A session key that does not fit the body is a wrong key, of which nothing more is said.
             BodyError::KeyLength { .. } | BodyError::KeyVersion => {
                 Error::Unauthentic { name: name.to_owned() }
             }
@@ -89,7 +91,7 @@ impl Opening {
         Ok(Self { form: protected.form(cipher), kind, name: name.to_owned(), engine: *engine })
     }
 
-    /// Cipher and packet.
+    /// Cipher and kind of packet.
     pub(crate) fn form(&self) -> Form {
         self.form
     }
@@ -99,7 +101,7 @@ impl Opening {
         matches!(self.kind, Kind::Chunks(_))
     }
 
-    /// Length of the memory of blocks in bytes.
+    /// Length of a block's memory in bytes.
     pub(crate) fn block_bytes(&self) -> usize {
         self.piece_bytes() + self.held_bytes()
     }
@@ -114,7 +116,7 @@ impl Opening {
         }
     }
 
-    /// What is held back from a piece, since it may be the end: a code or a tag.
+    /// Number of bytes that are held back from a piece, since they may be the end of the body: a code or a tag.
     fn held_bytes(&self) -> usize {
         match &self.kind {
             Kind::Cfb { .. } => CFB_HELD_BYTES,
@@ -122,7 +124,7 @@ impl Opening {
         }
     }
 
-    /// How much of the body shows whether a key is right.
+    /// Number of the body's first bytes that show whether a key is right.
     fn tried_bytes(&self) -> usize {
         match &self.kind {
             Kind::Cfb { cipher, .. } => seipd1::prefix_bytes(*cipher),
@@ -148,7 +150,7 @@ impl Opening {
         }
     }
 
-    /// Reads pieces of the body: what was read for [`Opening::choose`] goes first.
+    /// The step that reads pieces of the body. `first`, the bytes that [`Opening::choose`] read, come first.
     pub(crate) fn reading<'a>(&self, entry: &'a mut Entry<'_>, first: First) -> Step<'a> {
         let (piece_bytes, held_bytes) = (self.piece_bytes(), self.held_bytes());
         let block_bytes = match &self.kind {
@@ -180,7 +182,7 @@ impl Opening {
                 block.keep(0..piece_bytes);
                 return Ok(());
             }
-            // The code stays with the piece, which it is enciphered with; the tag of all chunks does not.
+            // The code was enciphered together with the piece and stays with it; the tag of all chunks does not.
             let behind = if block_bytes > 0 { 0 } else { held_bytes };
             let end = filled.checked_sub(behind).ok_or_else(|| Error::Truncated { name: name.clone() })?;
             let tag = memory[end..filled].to_vec();
@@ -191,7 +193,7 @@ impl Opening {
         })
     }
 
-    /// Deciphers and checks.
+    /// Adds the steps that decipher the body and check its authenticity.
     pub(crate) fn add_steps<'a>(self, steps: &mut Vec<Step<'a>>) {
         let name = self.name;
         match self.kind {
@@ -234,7 +236,7 @@ impl Opening {
     }
 }
 
-/// Opens the chunks of a block and moves their text together; none where they are not authentic.
+/// Opens the chunks of a block and moves their text together; `None` if they are not authentic.
 fn open_chunks(cipher: &ChunkCipher, block: &mut Block) -> Option<()> {
     let whole = cipher.chunk_bytes() + TAG_BYTES;
     let chunks = block.len().div_ceil(whole);
@@ -259,7 +261,7 @@ fn open_chunks(cipher: &ChunkCipher, block: &mut Block) -> Option<()> {
     Some(())
 }
 
-/// What fits the second cache of a processor beside the rest.
+/// Length of a piece in bytes: it fits a processor's second-level cache beside other data.
 const BLOCK_BYTES: usize = 256 * 1024;
-/// At least the code, in whole blocks of every cipher.
+/// Bytes that are held back with CFB: at least the code, and a multiple of every cipher's block length.
 const CFB_HELD_BYTES: usize = 32;

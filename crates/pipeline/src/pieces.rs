@@ -1,21 +1,21 @@
-//! Partial lengths of a packet whose length is not known when it begins: pieces of powers of two, chosen so that next
-//! to nothing is held back from one block to the next.
+//! Partial lengths of a packet whose length is not known at its beginning. Pieces have lengths of powers of two, chosen
+//! so that hardly any bytes are held back from one block to the next.
 
 use openpgp::packet::{DEFINITE_BYTES_MAX, Length, PARTIAL_BITS_MAX, PartialLengths, Tag, header};
 
-/// Lengths of one packet, made as its body comes.
+/// Makes the lengths of one packet while its body arrives.
 #[derive(Debug)]
 pub(crate) struct Pieces {
     tag: Tag,
     is_begun: bool,
 }
 
-/// A length to write, and how many bytes of the body go after it.
+/// A length to write, and the number of body bytes that follow it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// 1 to 6 bytes.
+    /// The encoded length, of 1 to 6 bytes.
     pub(crate) header: Vec<u8>,
-    /// Bytes of the body.
+    /// Number of body bytes.
     pub(crate) bytes: usize,
 }
 
@@ -24,8 +24,8 @@ impl Pieces {
         Self { tag, is_begun: false }
     }
 
-    /// Pieces for the first of so many bytes; for all of them where the packet ends, else so many are left over:
-    /// at most [`HELD_BYTES_MAX`].
+    /// Pieces for the first of `bytes` bytes. If the packet ends here (`is_all`), they cover all bytes; otherwise at
+    /// most [`HELD_BYTES_MAX`] are left over.
     pub(crate) fn of(&mut self, mut bytes: usize, is_all: bool) -> Vec<Piece> {
         let mut pieces = Vec::new();
         while bytes > HELD_BYTES_MAX && (!is_all || bytes as u64 > DEFINITE_BYTES_MAX) {
@@ -48,8 +48,8 @@ impl Pieces {
     }
 }
 
-/// Lengths of a packet whose length is known: one where a length can say it, else pieces of a gibibyte and what is
-/// left. The last one stays below 2 GiB: GnuPG takes a longer one behind pieces for a negative number.
+/// Lengths of a packet whose length is known: a single one if possible, else pieces of a gibibyte and a last one for
+/// the rest. The last one stays below 2 GiB: GnuPG takes a longer one after pieces for a negative number.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownLength {
     lengths: PartialLengths,
@@ -62,14 +62,14 @@ impl KnownLength {
         Self { lengths, is_one: bytes <= DEFINITE_BYTES_MAX }
     }
 
-    /// The next piece of what is left; none after the last.
+    /// The next piece, if `left` bytes are left; `None` after the last piece.
     pub(crate) fn next(&mut self, left: u64) -> Option<openpgp::packet::Piece> {
         self.lengths.next(left, self.is_one || left < 1 << PARTIAL_BITS_MAX)
     }
 }
 
-/// Most that waits for more, in bytes. A first piece must have 512 at least (RFC 9580, 4.2.1.4); larger ones make
-/// fewer.
+/// At most this many bytes wait for more. A first piece must have at least 512 bytes (RFC 9580, 4.2.1.4); larger ones
+/// make fewer pieces.
 pub(crate) const HELD_BYTES_MAX: usize = 4095;
 
 #[cfg(test)]

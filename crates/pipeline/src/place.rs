@@ -1,9 +1,10 @@
-//! What exists at the path of an output: whether it is replaced, written into, or somebody else's and left alone.
+//! Looks at the path of an output: whether it is replaced, written into, or belongs to another user and is left alone.
 //!
-//! Others can put a symbolic link or a FIFO under the name of an output wherever they may write, and in a sticky,
-//! world-writable folder (`/tmp`) also a file. None of these is followed or opened: the output is renamed over it, if
-//! the system allows that, or refused (compare `fs.protected_symlinks` and `fs.protected_fifos` of Linux, which do not
-//! cover a program that reads a link itself, nor folders that are not sticky).
+//! Other users can put a symbolic link or a FIFO under an output's name wherever they may write. In a sticky,
+//! world-writable folder (`/tmp`) they can also put a file there. None of these is followed or opened. The output is
+//! renamed over it, if the system allows that, or else refused. Compare `fs.protected_symlinks` and
+//! `fs.protected_fifos` of Linux: they do not cover a program that reads a link itself, nor folders that are not
+//! sticky.
 
 use crate::source::{Identity, pause};
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, fstat, open};
@@ -15,22 +16,22 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// What is at a path now.
+/// The kind of thing that is at a path.
 pub(crate) enum Place {
     Free,
     Folder,
     /// A device or a FIFO.
     Device(Node),
-    /// A file, and the path of it to which links lead.
+    /// A file, and its path, with links followed.
     File(Identity, PathBuf),
-    /// A link that leads nowhere.
+    /// A link whose target does not exist.
     Link,
-    /// Somebody else's link or FIFO, or what somebody else put into a world-writable folder: it may only be replaced
+    /// A link or FIFO of another user, or what another user put into a world-writable folder. It may only be replaced
     /// itself, never followed.
     Strange,
 }
 
-/// A device or FIFO that was looked at.
+/// Identity of a device or FIFO.
 pub(crate) struct Node {
     device: u64,
     number: u64,
@@ -38,12 +39,12 @@ pub(crate) struct Node {
 }
 
 impl Place {
-    /// None for a path that can only be a folder's.
+    /// Looks at a path; `None` if the path can only be a folder's.
     pub(crate) fn of(path: &Path) -> io::Result<Option<Self>> {
         if path.file_name().is_none() || path.as_os_str().as_bytes().ends_with(b"/") {
             return Ok(None);
         }
-        // What the last link leads to, and not the path again: somebody could put another link there meanwhile.
+        // The last link's target is looked at, not the path again: another user could put a new link there meanwhile.
         let Some(target) = target_of(path)? else { return Ok(Some(Self::Strange)) };
         match std::fs::symlink_metadata(&target) {
             Ok(found) if found.is_symlink() => Ok(Some(Self::Strange)),
@@ -53,8 +54,8 @@ impl Place {
         }
     }
 
-    /// Links of proc(5) to open descriptors (`/dev/stdout`, `/proc/self/fd/3`) read as no path, but the kernel follows
-    /// them.
+    /// Looks at links of proc(5) to open descriptors (`/dev/stdout`, `/proc/self/fd/3`). Such a link has no path as its
+    /// target, but the kernel follows it.
     fn behind_magic(path: &Path) -> io::Result<Self> {
         match std::fs::metadata(path) {
             Ok(found) if found.is_file() => Self::found(&found, path.canonicalize()?),
@@ -81,10 +82,10 @@ impl Place {
 }
 
 impl Node {
-    /// Opens it for writing; none if a signal came before a FIFO had a reader.
+    /// Opens the device or FIFO for writing; `None` if a signal came before a FIFO had a reader.
     ///
     /// # Errors
-    /// The system's; where something else is there by now.
+    /// The system's error; or something else is at the path by now.
     pub(crate) fn open(&self, path: &Path, interrupted: Option<&AtomicBool>) -> io::Result<Option<File>> {
         let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
         loop {
@@ -97,8 +98,8 @@ impl Node {
                     fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
                     return Ok(Some(File::from(file)));
                 }
-                // The system says by nothing but this that a reader is there; a call that waits for one would not
-                // return for a signal.
+                // Only this error tells that a FIFO has no reader yet. A call that waits for a reader would not return
+                // for a signal.
                 Err(Errno::NXIO) if self.is_fifo => {
                     if !pause(interrupted) {
                         return Ok(None);
@@ -111,11 +112,11 @@ impl Node {
     }
 }
 
-/// The path to which symbolic links lead from this one; none where somebody else put one of them there, or what they
-/// lead to into a world-writable folder.
+/// The path that symbolic links lead to from this one. `None` if another user put one of these links there, or put the
+/// target into a world-writable folder.
 ///
 /// # Errors
-/// The system's; where a folder on the way is a link of somebody else's.
+/// The system's error; or a folder on the way is another user's link.
 fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
     let user = rustix::process::geteuid().as_raw();
     let mut path = path.to_path_buf();
@@ -138,15 +139,15 @@ fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
     Err(Errno::LOOP.into())
 }
 
-/// Refuses a folder to which a symbolic link of somebody else's leads, at whatever depth of own ones: the output would
-/// be where its owner wants it.
+/// Refuses a folder that a symbolic link of another user leads to, also by way of own links. The other user would
+/// choose where the output goes.
 fn no_strangers_link_leads_to(folder: &Path, user: u32) -> io::Result<()> {
     let root_owner = std::fs::metadata("/")?.uid();
     let parts =
         |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
     let (mut way, mut left, mut links) = (PathBuf::new(), parts(folder), 0);
     while let Some(part) = left.pop() {
-        // No link is left in what lies behind: the folder above is the one that the path names.
+        // The part before has no links left, so its parent is the folder that the path means.
         if part == ".." && way.file_name().is_some() {
             way.pop();
             continue;
@@ -172,21 +173,21 @@ fn no_strangers_link_leads_to(folder: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a link to a folder is one's own or the system's. In a user namespace that does not map the real root, what
-/// is that one's belongs to nobody, `/` too; elsewhere nobody is a user like others.
+/// Whether a link to a folder is the user's own or the system's. In a user namespace that does not map the real root,
+/// the system's files and `/` belong to `nobody`. Elsewhere `nobody` is a user like others.
 fn leads_rightly(owner: u32, user: u32, root_owner: u32) -> bool {
     owner == user || owner == ROOT || (owner == NOBODY && root_owner == NOBODY)
 }
 
-/// Whether the link or FIFO is somebody else's, or the file by the kernel's rule for FIFOs, extended to group-writable
-/// folders.
+/// Whether the thing that was found in `folder` counts as another user's. Links and FIFOs count by their owner. Files
+/// count by the kernel's rule for FIFOs, extended to group-writable folders.
 fn is_strange(found: &Metadata, folder: &Metadata, user: u32) -> bool {
     let leads_on = found.is_symlink() || found.file_type().is_fifo();
     is_strangers((found.uid(), folder.uid()), (leads_on, folder.mode()), user)
 }
 
-/// A link leads elsewhere, and what is written to a FIFO goes to whoever reads it: their owners are judged in every
-/// folder.
+/// As [`is_strange`], by owners and modes. Owners of links and FIFOs are judged in every folder: a link leads
+/// elsewhere, and data written to a FIFO goes to its reader.
 fn is_strangers((owner, folder_owner): (u32, u32), (leads_on, folder_mode): (bool, u32), user: u32) -> bool {
     if leads_on {
         return owner != user && owner != ROOT;
@@ -195,7 +196,7 @@ fn is_strangers((owner, folder_owner): (u32, u32), (leads_on, folder_mode): (boo
     is_of_all && owner != user && owner != folder_owner
 }
 
-/// For the folder of a path.
+/// The folder that a path's last part is in.
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
@@ -203,11 +204,11 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Links over which a path leads at most, as Linux has it.
+/// At most this many links are followed in a path, as in Linux.
 const LINKS_MAX: usize = 40;
-/// The user whose links are everybody's.
+/// The user whose links everybody may follow.
 const ROOT: u32 = 0;
-/// Linux's overflow user id: of whom a user namespace does not map, and of whoever runs as nobody.
+/// Linux's overflow user id: the owner of files whose real owner a user namespace does not map, and the user `nobody`.
 const NOBODY: u32 = 65_534;
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
@@ -229,11 +230,11 @@ mod tests {
             ((OTHER, ME), false, 0o1777, true),
             ((ME, ROOT), false, 0o1777, false),
             ((ROOT, ROOT), false, 0o1777, false),
-            // A file of a colleague's in a folder of his is replaced like an own one.
+            // A colleague's file in the colleague's folder is replaced like an own one.
             ((OTHER, OTHER), false, 0o1777, false),
             ((OTHER, ROOT), false, 0o755, false),
             ((OTHER, ROOT), false, 0o1755, false),
-            // A link or a FIFO leads where its owner wants, whatever the folder is.
+            // A link or a FIFO leads where its owner wants, whatever folder it is in.
             ((OTHER, OTHER), true, 0o755, true),
             ((OTHER, ME), true, 0o777, true),
             ((OTHER, ROOT), true, 0o1777, true),
@@ -250,7 +251,8 @@ mod tests {
         assert!(is_strangers((OTHER, OTHER), (true, 0o700), ROOT), "root is lured like others");
     }
 
-    /// Another user owns the folder, and leads the output, or the folder on the way to it, to a file of this user's.
+    /// Another user, the folder's owner, cannot lead an output to a file of this user. Neither a link in the output's
+    /// place nor a link on the way is followed.
     #[test]
     fn the_owner_of_a_folder_leads_nobody_elsewhere() {
         if needs::lacks(needs::Need::Root) {
@@ -263,7 +265,7 @@ mod tests {
         let (link, way) = (folder.join("out"), folder.join("way"));
         std::os::unix::fs::symlink(&victim, &link).unwrap();
         std::os::unix::fs::symlink(base.path(), &way).unwrap();
-        // An own link is followed: what follows is refused because of its owner.
+        // An own link is followed; the targets are refused later because of their owner.
         assert!(matches!(Place::of(&link), Ok(Some(Place::File(_, target))) if target == victim));
         assert!(matches!(Place::of(&way.join("victim")), Ok(Some(Place::File(..)))));
         for path in [&folder, &link, &way] {
@@ -274,7 +276,7 @@ mod tests {
         assert!(refused.contains("another user's"), "{refused}");
     }
 
-    /// Own links lead on, and what they lead over is judged as if it had been named.
+    /// Own links are followed, and the links on their way are judged as if they had been named.
     #[test]
     fn an_own_link_leads_over_no_link_of_anothers() {
         if needs::lacks(needs::Need::Root) {
@@ -297,12 +299,12 @@ mod tests {
             })
         };
         assert_eq!(names.map(is_refused), [false; 4]);
-        // Nobody is a user too, whom daemons run as.
+        // `nobody` is a user too, which daemons run as.
         for owner in [OTHER, NOBODY] {
             std::os::unix::fs::lchown(at("theirs"), Some(owner), Some(owner)).unwrap();
             assert_eq!(names.map(is_refused), [true, true, true, false], "{owner}");
         }
-        // One that is not there is no error here: whoever opens it is told.
+        // A missing folder is no error here: opening the output reports it.
         assert!(matches!(Place::of(&at("own").join("../inner/out")), Ok(Some(Place::Free))));
         link("b", "a");
         link("a", "b");

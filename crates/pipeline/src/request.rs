@@ -1,4 +1,4 @@
-//! The requests to the pipeline.
+//! The requests that callers make of the pipeline.
 
 use crate::candidates::Candidates;
 use openpgp::body::grammar::Protected;
@@ -10,71 +10,71 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where bytes come from.
+/// Where the input's bytes come from.
 pub enum Input {
-    /// A file; regular ones are read at several places at once where that helps.
+    /// A file. A regular file is read at several places in parallel if that helps.
     Path(PathBuf),
     /// Standard input.
     Stdin,
-    /// Any reader, such as bytes in memory or a tar stream made on the fly; `bytes` if the length is known.
+    /// Any reader, such as bytes in memory or a tar stream made on the fly.
     Reader {
-        /// What is read.
+        /// The reader that gives the bytes.
         reader: Box<dyn Read + Send>,
         /// Length in bytes, if known.
         bytes: Option<u64>,
-        /// What to call it in errors.
+        /// The input's name in errors.
         name: String,
     },
 }
 
-/// Where bytes go.
+/// Where the output's bytes go.
 pub enum Output {
-    /// A file. A regular one is written beside its place and gets its name when all is well; devices and FIFOs are
-    /// written as standard output is.
+    /// A file. A regular file is written without a name in its folder and gets its name on success; devices and FIFOs
+    /// are written like standard output.
     Path {
-        /// The name it gets.
+        /// The path that the file gets.
         path: PathBuf,
-        /// Whether a file of that name is replaced.
+        /// Whether an existing file of that name is replaced.
         overwrite: bool,
     },
     /// Standard output: written bytes cannot be taken back, see [`Unauthenticated`].
     Stdout,
-    /// Any writer, such as bytes in memory. Like standard output.
+    /// Any writer, such as bytes in memory; treated like standard output.
     Writer(Box<dyn Write + Send>),
 }
 
 /// Compression of the text before it is enciphered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compression {
-    /// None ([`CompressionAlgorithm::Uncompressed`]), ZIP or ZLIB.
+    /// No compression ([`CompressionAlgorithm::Uncompressed`]), ZIP or ZLIB.
     pub algorithm: CompressionAlgorithm,
-    /// 1 to 9.
+    /// Compression level, 1 (fastest) to 9 (smallest).
     pub level: u8,
 }
 
-/// What kind of text a literal packet holds (RFC 9580, 5.9).
+/// The kind of contents of a literal packet (RFC 9580, 5.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiteralMode {
-    /// Bytes.
+    /// Bytes of any kind.
     Binary,
     /// UTF-8 text; anything else is refused. Its line ends become CR LF in the message.
     Utf8,
 }
 
-/// The header of the literal packet.
+/// Contents of the literal packet's header.
 #[derive(Clone, Debug)]
 pub struct Literal {
     /// File name as written into the message: at most 255 bytes; empty for none.
     pub name: Vec<u8>,
-    /// Bytes or text.
+    /// Whether the packet holds bytes or text.
     pub mode: LiteralMode,
     /// Modification time as written into the message; 0 for none.
     pub modified: Timestamp,
 }
 
-/// What [`crate::encrypt()`] is asked.
+/// The request to [`crate::encrypt()`].
 pub struct Encrypt<'a> {
-    /// Cipher and packet.
+    /// Cipher and kind of packet.
     pub form: Form,
     /// Keys that can open the message.
     pub recipients: &'a [EncryptionKey],
@@ -82,20 +82,21 @@ pub struct Encrypt<'a> {
     pub passphrases: &'a [Passphrase],
     /// Session key to use instead of a random one; for tests and `--session-key-out` peers.
     pub session_key: Option<&'a PlainSessionKey>,
-    /// Who signs.
+    /// The keys that sign; none to make no signature.
     pub signers: &'a [Signer],
-    /// Compression.
+    /// Compression of the text.
     pub compression: Compression,
     /// Header of the literal packet.
     pub literal: Literal,
-    /// ASCII armor.
+    /// Whether the message is written in ASCII armor.
     pub armor: bool,
-    /// The time of signatures.
+    /// The time that signatures bear.
     pub now: Timestamp,
 }
 
 impl Encrypt<'_> {
-    /// To nobody yet: bytes without a name, neither signed, compressed nor armored. Signatures get this time.
+    /// A request with no recipients yet, for bytes without a name, neither signed, compressed nor armored. Signatures
+    /// would bear the time `now`.
     pub fn new(form: Form, now: Timestamp) -> Self {
         Self {
             form,
@@ -115,34 +116,34 @@ impl Encrypt<'_> {
     }
 }
 
-/// Why there is no session key.
+/// Why no session key was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotOpened {
-    /// For people: whose keys the message names, and what to do.
+    /// A text for people: whose keys the message names, and what to do.
     pub why: String,
-    /// Whether a passphrase was tried and did not fit, or none was to be had.
+    /// Whether a passphrase was tried and did not fit, or none was available.
     pub is_passphrase: bool,
-    /// Whether a private key that may open it stays locked.
+    /// Whether a private key that may open the message stays locked.
     pub is_locked: bool,
 }
 
-/// Whoever has keys and passphrases.
+/// A source of session keys: it has private keys or passphrases.
 pub trait SessionKeys: Sync {
-    /// Session keys for the packets before this body; at least one.
+    /// Candidate session keys from the packets before this body; at least one.
     ///
     /// # Errors
-    /// Where none can be opened.
+    /// [`NotOpened`] if no packet can be opened.
     fn open(&self, packets: &[SessionKeyPacket], body: &Protected) -> Result<Candidates, NotOpened>;
 }
 
-/// Opens messages by passphrases alone.
+/// A source of session keys that has passphrases only.
 #[derive(Clone, Copy, Debug)]
 pub struct ByPassphrase<'a> {
     passphrases: &'a [Passphrase],
 }
 
 impl<'a> ByPassphrase<'a> {
-    /// By these, each of which is tried.
+    /// A source with these passphrases, each of which is tried.
     pub fn new(passphrases: &'a [Passphrase]) -> Self {
         Self { passphrases }
     }
@@ -162,69 +163,70 @@ impl SessionKeys for ByPassphrase<'_> {
     }
 }
 
-/// Whoever knows certificates.
+/// A source of certificates.
 pub trait Verifiers: Sync {
-    /// Certificates that may have made a signature of this issuer.
+    /// The certificates of keys that may have made a signature by this issuer.
     fn certificates(&self, issuer: &Issuer) -> Vec<Arc<Certificate>>;
 }
 
-/// How to treat text that is authenticated only at its end (SEIPDv1), if it goes to standard output or a
-/// writer.
+/// How to treat text that is authenticated only at its end (SEIPDv1), if the output is standard output or a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unauthenticated {
-    /// Refused before the first byte.
+    /// Refuse the message before the first byte is written.
     Refuse,
     /// Write it, with a warning before, and an error after if it is not authentic.
     WriteWithWarning,
-    /// Keep it in a bounded buffer until it is authenticated; refuse longer text.
+    /// Hold the text in memory until it is authenticated; refuse longer text.
     Buffer {
         /// Longest text in bytes.
         bytes_max: u64,
     },
 }
 
-/// Bounds on what a message may demand.
+/// Bounds on the work that a message may cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Compressed packets within one another.
+    /// At most this many compressed packets within one another.
     pub nesting_max: u32,
-    /// Packets before a body, and inside of one besides the text.
+    /// At most this many packets before a body, and inside of one besides the text.
     pub packets_max: u32,
-    /// Inflated bytes, text or not, per compressed byte, once more than 64 MiB came out; none for no bound.
+    /// At most this many inflated bytes, text or not, per compressed byte, once more than 64 MiB came out; `None` for
+    /// no bound.
     pub expansion_max: Option<u64>,
-    /// Text bytes in all; none for no bound.
+    /// At most this many bytes of text; `None` for no bound.
     pub text_bytes_max: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        // Deflate cannot do better than 1,032 to 1; a megabyte of zeros is honest work for it. Nested, it can: what all
-        // levels give counts.
+        // Deflate expands at most 1,032 to 1, which a megabyte of zeros reaches without malice. Nested packets can
+        // exceed this: the output of all levels counts.
         Self { nesting_max: 16, packets_max: 1024, expansion_max: Some(1100), text_bytes_max: None }
     }
 }
 
-/// What [`crate::decrypt()`] is asked.
+/// The request to [`crate::decrypt()`].
 pub struct Decrypt<'a> {
-    /// Who opens the session key.
+    /// The source of session keys.
     pub session_keys: &'a dyn SessionKeys,
-    /// The source of certificates; without it, signatures are reported as not checked.
+    /// The source of certificates; without one, signatures are reported as not checked.
     pub verifiers: Option<&'a dyn Verifiers>,
-    /// Whether the output gets its name only with a valid signature by one of the verifiers' certificates.
+    /// Whether the output is finished only with a valid signature by one of the verifiers' certificates.
     pub must_be_signed: bool,
-    /// For outputs that cannot be taken back.
+    /// How to treat unauthenticated text, for outputs that cannot be taken back.
     pub unauthenticated: Unauthenticated,
-    /// Whether text, as its literal packet says, gets the line ends of this system (RFC 9580, 5.9): LF.
+    /// Whether contents that the literal packet declares as text get this system's line ends (RFC 9580, 5.9): LF.
     pub has_local_lines: bool,
-    /// Bounds.
+    /// Bounds on the work that the message may cause.
     pub limits: Limits,
     /// The time that keys and signatures are judged at.
     pub now: Timestamp,
 }
 
 impl<'a> Decrypt<'a> {
-    /// Opened by these keys, and judged at this time. Signatures are reported as not checked; text that is authentic
-    /// only at its end is refused where it could not be taken back; line ends stay as they are.
+    /// A request to open a message with these keys and to judge it at the time `now`. Signatures are reported as not
+    /// checked; line ends stay as they are. Text that is authentic only at its end is refused if the output cannot be
+    /// taken back.
     pub fn new(session_keys: &'a dyn SessionKeys, now: Timestamp) -> Self {
         Self {
             session_keys,
@@ -238,10 +240,10 @@ impl<'a> Decrypt<'a> {
     }
 }
 
-/// How a signature goes with its text.
+/// The form in which a signature accompanies its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignatureKind {
-    /// The text is inside of the message.
+    /// The message holds the text and the signature.
     Inline,
     /// The output is the signature alone.
     Detached,
@@ -249,33 +251,33 @@ pub enum SignatureKind {
     Cleartext,
 }
 
-/// What [`crate::sign()`] is asked.
+/// The request to [`crate::sign()`].
 pub struct Sign<'a> {
-    /// Who signs; at least one.
+    /// The keys that sign; at least one.
     pub signers: &'a [Signer],
-    /// How.
+    /// The form of the signature.
     pub kind: SignatureKind,
-    /// Signs text with normalised line ends (type 0x01), not bytes.
+    /// Whether text with normalised line ends is signed (type 0x01), not bytes.
     pub is_text: bool,
     /// Compression of inline messages.
     pub compression: Compression,
     /// Header of the literal packet of inline messages.
     pub literal: Literal,
-    /// ASCII armor.
+    /// Whether the output is in ASCII armor.
     pub armor: bool,
     /// The time of the signatures.
     pub now: Timestamp,
 }
 
-/// What [`crate::verify()`] is asked.
+/// The request to [`crate::verify()`].
 pub struct Verify<'a> {
-    /// Who knows certificates.
+    /// The source of certificates.
     pub verifiers: &'a dyn Verifiers,
-    /// Detached signatures, armored or not; the input is the text then.
+    /// Detached signatures, armored or not; the input is then the text.
     pub detached: Option<&'a [u8]>,
-    /// As [`Decrypt::has_local_lines`].
+    /// Whether the text gets this system's line ends, as [`Decrypt::has_local_lines`].
     pub has_local_lines: bool,
-    /// Bounds.
+    /// Bounds on the work that the message may cause.
     pub limits: Limits,
     /// The time that keys and signatures are judged at.
     pub now: Timestamp,

@@ -1,4 +1,4 @@
-//! How the work runs: threads, processors, provider, progress.
+//! Options of how the work runs: threads, processors, provider, progress.
 
 use engine::Engine;
 use std::sync::atomic::AtomicBool;
@@ -6,18 +6,18 @@ use std::sync::atomic::AtomicBool;
 /// Which stages have threads of their own (the `--async` of the command line).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Async {
-    /// Reading and writing, a thread each.
+    /// Reading and writing have a thread each.
     pub io: bool,
-    /// Compression and its reverse.
+    /// Compressing or inflating has threads of its own.
     pub compress: bool,
-    /// Cipher, with the hashes.
+    /// The cipher and its hashes have threads of their own.
     pub cipher: bool,
 }
 
-/// Who computes.
+/// The provider of cryptography and compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
-    /// The engine held to its portable level, and the portable deflate.
+    /// The engine at its portable level, and the portable deflate library.
     Software,
     /// The engine at its best level.
     Engine,
@@ -25,17 +25,17 @@ pub enum Provider {
     Card,
 }
 
-/// Whoever watches: a progress bar.
+/// Watches the progress of an operation, for example with a progress bar.
 pub trait Progress: Sync {
-    /// The work begins; `total` is the input's length in bytes where it is known.
+    /// The work begins; `total` is the input's length in bytes, if it is known.
     fn begin(&self, total: Option<u64>);
-    /// So many more input bytes were read.
+    /// This many more bytes of the input were read.
     fn advance(&self, bytes: u64);
     /// A warning for the user, such as text that is written before it is authenticated.
     fn warn(&self, text: &str);
 }
 
-/// Nobody watches; warnings are dropped.
+/// Ignores progress and warnings.
 pub struct NoProgress;
 
 impl Progress for NoProgress {
@@ -44,28 +44,29 @@ impl Progress for NoProgress {
     fn warn(&self, _text: &str) {}
 }
 
-/// How the work is laid out.
+/// Options of how an operation runs.
 pub struct Run<'a> {
-    /// The engine, at the level that the provider asks for.
+    /// The engine, at the level that suits the provider.
     pub engine: &'a Engine,
-    /// The provider: here it selects the deflate library; the caller has chosen the engine and the keys.
+    /// The provider. Here it only selects the deflate library; the caller has chosen the engine and the keys by it.
     pub provider: Provider,
-    /// Which stages have threads of their own; none to choose by the number of processors.
+    /// Which stages have threads of their own; `None` to choose by the number of processors.
     pub stages: Option<Async>,
-    /// Threads that compress and encipher at most; none for one per processor that may be used.
+    /// At most this many threads compress and encipher; `None` for one per usable processor.
     pub threads: Option<usize>,
-    /// Processors for compression and cipher; empty for the caller's own.
+    /// Processors for compression and cipher; empty to use the caller's own.
     pub offload_processors: &'a [usize],
-    /// Who watches.
+    /// Gets the progress and the warnings.
     pub progress: &'a dyn Progress,
-    /// Whether a file, and the folder that its name stands in, is on the disk (`fsync`) before a call returns.
+    /// Whether an output file and its folder's entry are on the disk (`fsync`) before a call returns.
     pub is_durable: bool,
-    /// Set by a signal handler: the work ends with [`crate::Error::Interrupted`], and leaves nothing behind.
+    /// Set by a signal handler: the operation then ends with [`crate::Error::Interrupted`], and leaves no output file
+    /// behind.
     pub interrupted: Option<&'a AtomicBool>,
 }
 
 impl<'a> Run<'a> {
-    /// With this engine, as many threads as the processors allow, and nobody who watches.
+    /// Options with this engine, as many threads as the processors allow, and no progress.
     pub fn new(engine: &'a Engine) -> Self {
         Self {
             engine,

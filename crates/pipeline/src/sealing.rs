@@ -1,4 +1,4 @@
-//! The cipher stages of encryption: CFB with its hash, in order; chunks in parallel.
+//! The cipher stages of encryption: CFB with its hash goes in order, chunks are enciphered in parallel.
 
 use crate::block::Block;
 use crate::error::Error;
@@ -10,7 +10,7 @@ use openpgp::body::{BodyError, seipd1};
 use openpgp::packet::Tag;
 use openpgp::{Form, PlainSessionKey, Protection, session_key};
 
-/// The cipher of a message that is made.
+/// The cipher of a message that is encrypted.
 pub(crate) struct Sealing {
     header: Vec<u8>,
     kind: Kind,
@@ -36,12 +36,12 @@ impl Sealing {
         Ok(Self { header: header.to_bytes(), kind: Kind::Chunks { tag: header.tag(), cipher } })
     }
 
-    /// What the body begins with.
+    /// The first bytes of the packet's body.
     pub(crate) fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// The packet.
+    /// Type of the packet.
     pub(crate) fn tag(&self) -> Tag {
         match &self.kind {
             Kind::Cfb { .. } => Tag::SymEncryptedProtectedData,
@@ -49,7 +49,7 @@ impl Sealing {
         }
     }
 
-    /// Length of chunks in bytes, where there are some.
+    /// Length of chunks in bytes; `None` for CFB, which has no chunks.
     pub(crate) fn chunk_bytes(&self) -> Option<usize> {
         match &self.kind {
             Kind::Cfb { .. } => None,
@@ -57,7 +57,7 @@ impl Sealing {
         }
     }
 
-    /// Length of the packet's body in bytes for a stream of this length.
+    /// Length of the packet's body in bytes for a stream of this length; `None` if it is too long.
     pub(crate) fn body_bytes(&self, stream_bytes: u64) -> Option<u64> {
         match &self.kind {
             Kind::Cfb { overhead_bytes, .. } => stream_bytes.checked_add(*overhead_bytes),
@@ -65,7 +65,8 @@ impl Sealing {
         }
     }
 
-    /// Seals the pieces of blocks: for chunks, laid out as [`ChunkCipher::seal_run`] takes them.
+    /// The step that enciphers the pieces of blocks. With chunks, pieces are laid out as [`ChunkCipher::seal_run`]
+    /// takes them.
     pub(crate) fn step<'a>(self) -> Step<'a> {
         match self.kind {
             Kind::Cfb { sealer, .. } => {

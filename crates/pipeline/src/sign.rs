@@ -1,4 +1,4 @@
-//! Signing without encryption: inline, detached, cleartext.
+//! Signing without encryption: inline, detached and cleartext.
 
 use crate::crew::{Crew, Work};
 use crate::encrypt::{BLOCK_BYTES, Message, check_compression};
@@ -42,8 +42,8 @@ pub(crate) fn sign(input: Input, output: Output, what: &Sign<'_>, run: &Run<'_>)
     Ok(account.close(input_bytes, output_bytes))
 }
 
-/// Whether armor has a checksum: GnuPG 2.2 does not see the end of a block without one, and signatures of version 6
-/// alone must not have one (RFC 9580, 6.1).
+/// Whether armor has a checksum. GnuPG 2.2 does not see the end of a block without one; a block with only version 6
+/// signatures must not have one (RFC 9580, 6.1).
 fn has_checksum(signers: &[Signer]) -> bool {
     signers.iter().any(|signer| signer.key.public().version() != KeyVersion::V6)
 }
@@ -117,7 +117,7 @@ fn in_cleartext(
     Ok((read.into_inner(), exit.finish()?))
 }
 
-/// Leads all of an input through these stages; counts its bytes.
+/// Passes all of an input through these stages; adds the number of its bytes to `read`.
 pub(crate) fn read_all<'a>(
     mut reader: Reader<'a>,
     run: &'a Run<'_>,

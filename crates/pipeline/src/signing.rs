@@ -6,7 +6,7 @@ use crate::summary::Stage;
 use openpgp::signature::{Maker, Signer};
 use openpgp::{Fingerprint, HashAlgorithm, Timestamp};
 
-/// Signatures under way.
+/// Signatures that are being made; none if there are no signers.
 pub(crate) struct Signing {
     maker: Option<Maker>,
 }
@@ -25,34 +25,34 @@ impl Signing {
         Ok(Self { maker: Some(maker) })
     }
 
-    /// Whether nobody signs.
+    /// Whether there are no signers.
     pub(crate) fn is_empty(&self) -> bool {
         self.maker.is_none()
     }
 
-    /// What goes before the text.
+    /// The one-pass signature packets, which precede the text.
     pub(crate) fn one_pass_packets(&self) -> Vec<u8> {
         self.maker.as_ref().map_or_else(Vec::new, Maker::one_pass)
     }
 
-    /// The hashes in use.
+    /// The hash algorithms of the signatures.
     pub(crate) fn hashes(&self) -> Vec<HashAlgorithm> {
         self.maker.as_ref().map_or_else(Vec::new, Maker::hashes)
     }
 
-    /// Takes a piece of the text.
+    /// Hashes the next piece of the text.
     pub(crate) fn update(&mut self, text: &[u8]) {
         if let Some(maker) = &mut self.maker {
             maker.update(text);
         }
     }
 
-    /// The signature packets.
+    /// The signature packets, after the whole text was hashed.
     pub(crate) fn finish(self) -> Result<Vec<u8>, Error> {
         self.maker.map_or(Ok(Vec::new()), |maker| maker.finish().map_err(Error::PrivateKey))
     }
 
-    /// Hashes the texts of blocks, and puts the signature packets behind the last one.
+    /// Adds a step that hashes the texts of blocks, and appends the signature packets to the last block.
     pub(crate) fn add_steps<'a>(self, steps: &mut Vec<Step<'a>>) {
         if self.is_empty() {
             return;

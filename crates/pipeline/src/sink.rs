@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use zeroize::Zeroizing;
 
-/// An output that is open. Dropped before [`Sink::finish`], it leaves nothing behind that could be taken back.
+/// An open output. If it is dropped before [`Sink::finish`], nothing that could be taken back is left behind.
 pub(crate) struct Sink<'a> {
     name: String,
     kind: Kind,
@@ -25,27 +25,27 @@ pub(crate) struct Sink<'a> {
 }
 
 enum Kind {
-    /// A file without its name yet.
+    /// A regular file that has no name yet.
     File(Unnamed),
-    /// A file or device that is always ready.
+    /// A file or device that always takes data.
     Descriptor(File),
-    /// A pipe, a socket, a terminal: it may be full for as long as nobody reads.
+    /// A pipe, a socket or a terminal: it may be full for as long as nobody reads.
     Stream(File),
-    /// The caller's own.
+    /// The caller's writer.
     Writer(Box<dyn Write + Send>),
-    /// Kept in memory until the end, at most so many bytes, then written to the other.
+    /// Kept in memory until the end, at most `bytes_max` bytes, then written to `then`.
     Held { bytes: Zeroizing<Vec<u8>>, bytes_max: u64, then: Box<Kind> },
-    /// Kept in a file without a name until the end, then written to the other.
+    /// Kept in a file without a name until the end, then written to `then`.
     Spooled { file: File, then: Box<Kind> },
-    /// Nobody wants it.
+    /// The output is dropped.
     Nothing,
 }
 
 impl<'a> Sink<'a> {
-    /// Opens an output. `input` is what must not be written over.
+    /// Opens an output. `input` is the file that must not be overwritten.
     ///
     /// # Errors
-    /// [`Error::Output`], [`Error::OutputExists`], [`Error::Request`] where input and output are one file.
+    /// [`Error::Output`], [`Error::OutputExists`]; [`Error::Request`] if input and output are the same file.
     pub(crate) fn open(
         output: Output,
         content: Content,
@@ -62,17 +62,17 @@ impl<'a> Sink<'a> {
         Ok(Self { name, kind, at: 0, is_durable: false, interrupted })
     }
 
-    /// One that drops what it gets.
+    /// A sink that drops all data.
     pub(crate) fn nothing() -> Self {
         Self { name: "nowhere".to_owned(), kind: Kind::Nothing, at: 0, is_durable: false, interrupted: None }
     }
 
-    /// Has [`Sink::finish`] return once a file is on the disk.
+    /// Sets whether [`Sink::finish`] waits until the file is on the disk.
     pub(crate) fn durable(self, is_durable: bool) -> Self {
         Self { is_durable, ..self }
     }
 
-    /// Whether what was written can be taken back, or was never out.
+    /// Whether the data can still be taken back, or is not visible to anyone.
     pub(crate) fn can_be_taken_back(&self) -> bool {
         match &self.kind {
             Kind::File(_) | Kind::Held { .. } | Kind::Spooled { .. } | Kind::Nothing => true,
@@ -81,13 +81,13 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Keeps the text in memory until [`Sink::finish`].
+    /// Holds the text in memory until [`Sink::finish`], at most `bytes_max` bytes.
     pub(crate) fn hold(self, bytes_max: u64) -> Self {
         let kind = Kind::Held { bytes: Zeroizing::new(Vec::new()), bytes_max, then: Box::new(self.kind) };
         Self { kind, ..self }
     }
 
-    /// Keeps the text in a file without a name, in the folder for temporary files, until [`Sink::finish`].
+    /// Holds the text in a file without a name, in the folder for temporary files, until [`Sink::finish`].
     pub(crate) fn spool(self) -> Result<Self, Error> {
         let file = match Unnamed::anonymous(&std::env::temp_dir()) {
             Ok(file) => file,
@@ -106,10 +106,10 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Gives the output its name, or writes what was kept.
+    /// Gives the output file its name, or writes the held text. Returns the number of bytes.
     ///
     /// # Errors
-    /// [`Error::Output`]; [`Error::OutputExists`] where somebody else made a file of that name meanwhile.
+    /// [`Error::Output`]; [`Error::OutputExists`] if another process made a file of that name meanwhile.
     pub(crate) fn finish(self) -> Result<u64, Error> {
         let Self { name, kind, at, is_durable, interrupted } = self;
         let output = |operation, cause| Error::Output { name: name.clone(), operation, cause };
@@ -139,7 +139,7 @@ impl<'a> Sink<'a> {
 /// Why a write failed.
 enum Failure {
     System(io::Error),
-    /// More than is held.
+    /// There are more bytes than this bound allows to hold.
     TooMuch(u64),
     /// A signal came.
     Interrupted,
@@ -186,7 +186,7 @@ impl Kind {
     }
 }
 
-/// Makes room without leaving the text in memory that is given back.
+/// Makes room for `more` bytes; the memory that is freed is wiped.
 fn grow(bytes: &mut Zeroizing<Vec<u8>>, more: usize) {
     if bytes.capacity() - bytes.len() < more {
         let mut larger = Vec::with_capacity((bytes.len() + more).next_power_of_two());
@@ -227,8 +227,8 @@ fn write_all(mut file: &File, mut slices: &mut [IoSlice<'_>]) -> Result<(), Fail
     Ok(())
 }
 
-/// Writes to what may be full for long without being held there when a signal comes: by calls that say that they would
-/// wait, where the stream has them (`can_refuse`); by short ones after a look otherwise.
+/// Writes to a stream that may be full for long, so that a signal can interrupt the wait. If the stream can refuse a
+/// call instead of blocking (`can_refuse`), calls are made so; otherwise short calls follow a poll.
 fn write_stream(
     file: &File,
     mut slices: &mut [IoSlice<'_>],
@@ -241,7 +241,7 @@ fn write_stream(
         let written = if can_refuse {
             pwritev2(file, &slices[..some], AT_POSITION, ReadWriteFlags::NOWAIT)
         } else if wait_until(file.as_fd(), PollFlags::OUT, interrupted) {
-            // Where there is room at all there is room for so much.
+            // A stream with any room has room for this many bytes.
             rustix::io::write(file, &slices[0][..slices[0].len().min(ATOMIC_BYTES)])
         } else {
             return Err(Failure::Interrupted);
@@ -255,7 +255,7 @@ fn write_stream(
                     return Err(Failure::Interrupted);
                 }
             }
-            // A stream or kernel that cannot say that it would wait.
+            // The stream or the kernel does not support calls that refuse to block.
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::SPIPE) if can_refuse => {
                 can_refuse = false;
             }
@@ -275,7 +275,7 @@ fn open_stdout(input: Option<Identity>) -> Result<Kind, Error> {
     Ok(kind_of(File::from(descriptor)))
 }
 
-/// What is written as it comes.
+/// The kind for an open file that is written directly.
 fn kind_of(file: File) -> Kind {
     let is_file = fstat(&file).is_ok_and(|stat| {
         matches!(FileType::from_raw_mode(stat.st_mode), FileType::RegularFile | FileType::BlockDevice)
@@ -319,7 +319,7 @@ fn open_place(
         Place::File(..) | Place::Link | Place::Strange if !overwrite => Err(exists(false)),
         Place::File(..) | Place::Link | Place::Strange | Place::Free => {
             let target = match place {
-                // A link stays; what it leads to is replaced. Not so one that somebody else put there.
+                // A link stays, and its target is replaced; but a link of another user is replaced itself.
                 Place::File(_, target) => target,
                 _ => path.to_path_buf(),
             };
@@ -333,7 +333,7 @@ fn open_place(
     }
 }
 
-/// Whether this is the device that drops what it gets.
+/// Whether the file is the null device, which drops all data.
 fn is_null(file: &File) -> bool {
     fstat(file).is_ok_and(|stat| {
         FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
@@ -341,15 +341,15 @@ fn is_null(file: &File) -> bool {
     })
 }
 
-/// Linux: /dev/null.
+/// Device number of Linux's /dev/null.
 const NULL_DEVICE: (u32, u32) = (1, 3);
-/// What `pwritev2` takes for the stream's own place.
+/// The offset with which `pwritev2` writes at the stream's own position.
 const AT_POSITION: u64 = u64::MAX;
-/// What a pipe that has room takes whole: PIPE_BUF of Linux.
+/// Number of bytes that a pipe with room takes as a whole: PIPE_BUF of Linux.
 const ATOMIC_BYTES: usize = 4096;
-/// Slices in one call: IOV_MAX of Linux.
+/// At most this many slices in one call: IOV_MAX of Linux.
 const SLICES_MAX: usize = 1024;
-/// What is copied at a time from a spooled text.
+/// Number of bytes of a spooled text that are copied at a time.
 const COPIED_BYTES: usize = 256 * 1024;
 
 #[cfg(test)]

@@ -13,17 +13,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What tells files apart: device and number.
+/// Identity of a file: device and inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity(u64, u64);
 
 impl Identity {
-    /// Of what the system says.
+    /// The identity from the numbers that the system gives.
     pub(crate) fn new(device: u64, number: u64) -> Self {
         Self(device, number)
     }
 
-    /// Of a regular file; none for anything else.
+    /// The identity of a regular file; `None` for anything else.
     pub(crate) fn of(file: impl AsFd) -> Option<Self> {
         let stat = fstat(file).ok()?;
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
@@ -31,22 +31,22 @@ impl Identity {
     }
 }
 
-/// An input that is open.
+/// An open input.
 pub(crate) struct Source<'a> {
     name: String,
     kind: Kind,
     interrupted: Option<&'a AtomicBool>,
     mode: LiteralMode,
-    /// Whether anything but UTF-8 is refused.
+    /// Whether text that is not UTF-8 is refused.
     is_text: bool,
 }
 
 enum Kind {
-    /// A regular file, from this place on, this long.
+    /// A regular file, read from offset `base` on, of `bytes` bytes.
     File { file: Arc<File>, base: u64, bytes: u64 },
-    /// A pipe, a device, a terminal.
+    /// A pipe, a device, a terminal, or a file without a known length.
     Descriptor(File),
-    /// Bytes that the caller makes; their number where it is known.
+    /// The caller's reader; `bytes` is its length, if known.
     Reader { reader: Box<dyn Read + Send>, bytes: Option<u64> },
 }
 
@@ -54,7 +54,7 @@ impl<'a> Source<'a> {
     /// Opens an input.
     ///
     /// # Errors
-    /// [`Error::Input`]; folders are refused.
+    /// [`Error::Input`]; a folder is refused.
     pub(crate) fn open(input: Input, interrupted: Option<&'a AtomicBool>) -> Result<Self, Error> {
         let (name, kind) = match input {
             Input::Path(path) => (path.display().to_string(), open_path(&path)),
@@ -67,22 +67,22 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What to call it.
+    /// The input's name, for errors.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is read from now on: bytes as they are, or text with the line ends that messages have.
+    /// Sets how the input is read: as bytes, or as text with the line ends of messages.
     pub(crate) fn read_as(self, mode: LiteralMode) -> Self {
         Self { mode, is_text: self.is_text || mode == LiteralMode::Utf8, ..self }
     }
 
-    /// Where `wanted`, only UTF-8 is read from now on, as it is.
+    /// If `wanted`, refuses input that is not UTF-8; the bytes are not changed.
     pub(crate) fn text_only(self, wanted: bool) -> Self {
         Self { is_text: self.is_text || wanted, ..self }
     }
 
-    /// Its length in bytes, where it is known; only a regular file's is certain.
+    /// The input's length in bytes, if known; only a regular file's is certain.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match &self.kind {
             _ if self.mode == LiteralMode::Utf8 => None,
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Which file it is.
+    /// The identity of the input, if it is a regular file.
     pub(crate) fn identity(&self) -> Option<Identity> {
         match &self.kind {
             Kind::File { file, .. } => Identity::of(file),
@@ -100,7 +100,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Takes the source for reading from its begin to its end.
+    /// A reader of the source from beginning to end.
     pub(crate) fn into_reader(self) -> Reader<'a> {
         Reader { source: self, at: 0, lines: NetworkLines::default(), utf8: Utf8::default() }
     }
@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A source that is read from its begin to its end.
+/// Reads a source from beginning to end.
 pub(crate) struct Reader<'a> {
     source: Source<'a>,
     at: u64,
@@ -119,12 +119,12 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The source, which goes on where it was left if it is a stream.
+    /// The source that is read; a stream goes on where it was left.
     pub(crate) fn source(&self) -> &Source<'a> {
         &self.source
     }
 
-    /// The source, to be read at any place by any thread: where it is a regular file.
+    /// The source for reading at any place by any thread; `None` unless it is a regular file that is read as bytes.
     pub(crate) fn places(&self) -> Option<Places> {
         let Kind::File { file, base, .. } = &self.source.kind else { return None };
         if self.source.is_text {
@@ -133,14 +133,14 @@ impl<'a> Reader<'a> {
         Some(Places { file: Arc::clone(file), base: *base, name: self.source.name.clone() })
     }
 
-    /// Passes over bytes that are read by [`Places`]; gives where they are.
+    /// Skips bytes that are read through [`Places`]; returns the place where they begin.
     pub(crate) fn pass_over(&mut self, bytes: u64) -> u64 {
         let at = self.at;
         self.at += bytes;
         at
     }
 
-    /// Fills the memory; gives how much there was, less than asked only at the end.
+    /// Fills the memory; returns the number of bytes, less than asked only at the end.
     pub(crate) fn fill(&mut self, memory: &mut [u8]) -> Result<usize, Error> {
         let mut done = 0;
         while done < memory.len() {
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         Ok(done)
     }
 
-    /// Reads what is there; nothing at the end only.
+    /// Reads available bytes; returns 0 only at the end.
     pub(crate) fn some(&mut self, memory: &mut [u8]) -> Result<usize, Error> {
         if self.source.mode == LiteralMode::Binary {
             return self.checked(memory);
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A regular file that is read at any place.
+/// A regular file that any thread reads at any place.
 pub(crate) struct Places {
     file: Arc<File>,
     base: u64,
@@ -206,10 +206,10 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Fills all of the memory from this place.
+    /// Fills all of the memory with the bytes at this place.
     ///
     /// # Errors
-    /// [`Error::Input`], also where the file ends before.
+    /// [`Error::Input`], also if the file ends before.
     pub(crate) fn read(&self, memory: &mut [u8], at: u64) -> Result<(), Error> {
         let failed = |cause| Error::Input { name: self.name.clone(), operation: "read", cause };
         self.file.read_exact_at(memory, self.base + at).map_err(|cause| match cause.kind() {
@@ -219,7 +219,10 @@ impl Places {
     }
 }
 
-/// Waits until there is something to read, or a signal came.
+/// Waits until there is something to read.
+///
+/// # Errors
+/// [`Error::Interrupted`] if a signal came.
 fn wait_for(file: BorrowedFd<'_>, interrupted: Option<&AtomicBool>) -> Result<(), Error> {
     if interrupted.is_none() || wait_until(file, PollFlags::IN, interrupted) {
         return Ok(());
@@ -227,7 +230,7 @@ fn wait_for(file: BorrowedFd<'_>, interrupted: Option<&AtomicBool>) -> Result<()
     Err(Error::Interrupted)
 }
 
-/// Waits until this can be done with a stream; false if a signal came before.
+/// Waits until a stream is ready for reading or writing; false if a signal came before.
 pub(crate) fn wait_until(file: BorrowedFd<'_>, what: PollFlags, interrupted: Option<&AtomicBool>) -> bool {
     loop {
         if is_set(interrupted) {
@@ -236,16 +239,16 @@ pub(crate) fn wait_until(file: BorrowedFd<'_>, what: PollFlags, interrupted: Opt
         let timeout = Timespec { tv_sec: 0, tv_nsec: INTERRUPTION_LOOKED_AT_EVERY_NS };
         match poll(&mut [PollFd::from_borrowed_fd(file, what)], Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            // What cannot be waited for is tried, and says itself what is wrong.
+            // If waiting is not possible, the caller tries the operation, which reports what is wrong.
             Ok(_) | Err(_) => return true,
         }
     }
 }
 
-/// Waits a moment for what the system tells nobody of; false if a signal came.
+/// Sleeps for a moment, for events that the system does not report; false if a signal came.
 pub(crate) fn pause(interrupted: Option<&AtomicBool>) -> bool {
     let moment = Timespec { tv_sec: 0, tv_nsec: PAUSE_NS };
-    // Ended early by a signal, or not: the flag says it.
+    // Whether a signal ended the sleep early does not matter: the flag tells.
     let _ = poll(&mut [], Some(&moment));
     !is_set(interrupted)
 }
@@ -271,11 +274,11 @@ fn kind_of(file: File) -> io::Result<Kind> {
         FileType::RegularFile => {
             let base = seek(&file, SeekFrom::Current(0))?;
             let bytes = stat.st_size.unsigned_abs().saturating_sub(base);
-            // Files that the system makes as they are read say that they are empty.
+            // Files that the system makes while they are read claim to be empty.
             if bytes == 0 {
                 return Ok(Kind::Descriptor(file));
             }
-            // Only advice: a file system that takes none reads all the same.
+            // This is only advice: a file system that ignores it reads all the same.
             fadvise(&file, base, None, Advice::Sequential).ok();
             Ok(Kind::File { file: Arc::new(file), base, bytes })
         }
@@ -283,9 +286,9 @@ fn kind_of(file: File) -> io::Result<Kind> {
     }
 }
 
-/// Why a file is not enciphered to its end.
+/// The error's cause if a file's length changes while it is read.
 pub(crate) const LENGTH_CHANGED: &str = "its length changed while it was read";
-/// How long a moment is.
+/// Length of the sleep in nanoseconds.
 const PAUSE_NS: i64 = 20_000_000;
-/// Whoever waits for a stream looks this often whether a signal came.
+/// Interval, in nanoseconds, at which a thread that waits for a stream looks whether a signal came.
 const INTERRUPTION_LOOKED_AT_EVERY_NS: i64 = 100_000_000;

@@ -1,4 +1,4 @@
-//! The summary of an operation: what was done, and the cost of each stage.
+//! The summary of an operation: its results, and the cost of each stage.
 
 use openpgp::{Fingerprint, Form, PlainSessionKey, Timestamp};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 pub enum Stage {
     /// Reading the input.
     Read,
-    /// Deflate, or its reverse.
+    /// Deflating or inflating.
     Compress,
     /// Cipher and the hashes that go with it (modification detection code, signatures).
     Cipher,
@@ -19,7 +19,7 @@ pub enum Stage {
 /// Processor time of a stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StageTime {
-    /// Which.
+    /// The stage that took the time.
     pub stage: Stage,
     /// Processor time on the caller's own processors.
     pub caller: Duration,
@@ -27,10 +27,10 @@ pub struct StageTime {
     pub offloaded: Duration,
 }
 
-/// What became of a signature.
+/// The verdict on a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It holds, and its key was valid when it was made.
+    /// The signature is valid, and its key was valid when the signature was made.
     Good {
         /// The certificate's primary key.
         certificate: Fingerprint,
@@ -39,53 +39,53 @@ pub enum Verdict {
         /// Whether the line ends of the text were normalised (type 0x01).
         is_text: bool,
     },
-    /// It does not hold, or its key was not valid.
+    /// The signature is not valid, or its key was not.
     Bad {
-        /// Why, for people, with the fingerprint.
+        /// The reason, for people, with the fingerprint.
         why: String,
     },
-    /// Nobody knows a certificate of its issuer, or nobody was asked.
+    /// No certificate of the issuer is known, or certificates were not asked for.
     Unchecked,
 }
 
-/// One signature.
+/// A report on one signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignatureReport {
-    /// Issuer as the signature says, in hexadecimal: fingerprint or key ID.
+    /// The issuer that the signature names, in hexadecimal: fingerprint or key ID.
     pub issuer: String,
-    /// When it says that it was made.
+    /// The time at which the signature claims to be made.
     pub made: Option<Timestamp>,
-    /// What became of it.
+    /// The verdict on the signature.
     pub verdict: Verdict,
 }
 
-/// What was done.
+/// The results of an operation.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Cipher and packet of the message, where there is one.
+    /// Cipher and kind of packet of the message, if it is encrypted.
     pub form: Option<Form>,
-    /// Bytes read.
+    /// Number of bytes read.
     pub input_bytes: u64,
-    /// Bytes written.
+    /// Number of bytes written.
     pub output_bytes: u64,
-    /// Bytes of the text: what is in the message, not the message around it.
+    /// Number of bytes of the text in the message, without the message around it.
     pub text_bytes: u64,
-    /// Elapsed time.
+    /// Elapsed time of the operation.
     pub elapsed: Duration,
     /// Processor time per stage.
     pub stages: Vec<StageTime>,
-    /// Processor time of the process in all on the caller's processors.
+    /// The process's processor time on the caller's processors, for all threads.
     pub cpu_caller: Duration,
-    /// Processor time of the process in all.
+    /// The process's processor time on all processors, for all threads.
     pub cpu_all: Duration,
     /// Signatures, in the order of the message.
     pub signatures: Vec<SignatureReport>,
-    /// How the session key was found.
+    /// How the session key was found, for people; `None` unless a message was decrypted.
     pub opened_by: Option<String>,
-    /// The session key, for callers that hand it out on demand (SOP `--session-key-out`).
+    /// The session key, for callers that hand it out on request (SOP `--session-key-out`).
     pub session_key: Option<PlainSessionKey>,
-    /// Name in the literal packet that was read; what a stranger wrote, never a path to use as it is.
+    /// Name in the literal packet that was read. The sender chose it; never use it as a path as it is.
     pub literal_name: Vec<u8>,
-    /// Time in the literal packet that was read.
+    /// Time in the literal packet that was read; `None` if it has none.
     pub literal_modified: Option<Timestamp>,
 }

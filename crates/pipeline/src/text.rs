@@ -1,4 +1,4 @@
-//! The text as a stream of packets: one-pass signatures, literal header, the text in its pieces.
+//! The text as a stream of packets: one-pass signatures, the literal packet's header, the text in its pieces.
 
 use crate::block::Block;
 use crate::error::Error;
@@ -9,20 +9,20 @@ use crate::source::{LENGTH_CHANGED, Places, Reader};
 use openpgp::body::grammar::{DataMode, LiteralHeader, literal_header};
 use openpgp::packet::{Length, Tag, header};
 
-/// The stream, read in order.
+/// The stream of packets, made in order.
 pub(crate) struct Text<'a> {
     reader: Reader<'a>,
     progress: &'a dyn Progress,
-    /// What goes before the next piece of text.
+    /// Bytes that precede the next piece of text.
     pending: Vec<u8>,
     literal: Vec<u8>,
     length: TextLength,
-    /// Whether the text is left out, to be read by others.
+    /// Whether the text is left out, since other threads read it.
     is_planned: bool,
 }
 
 enum TextLength {
-    /// So many bytes of the packet's body are left in this piece and behind it.
+    /// The packet's length is known: `piece` bytes of its body are left in this piece, and `behind` bytes after it.
     Known {
         lengths: KnownLength,
         piece: u64,
@@ -34,8 +34,8 @@ enum TextLength {
 }
 
 impl<'a> Text<'a> {
-    /// What a literal packet holds of an input, behind these packets. Text that is signed has a length that is taken
-    /// from the input where it says one.
+    /// A literal packet with the contents of an input, after the packets in `before`. The packet's length is known if
+    /// the input's is.
     pub(crate) fn new(
         reader: Reader<'a>,
         progress: &'a dyn Progress,
@@ -73,14 +73,15 @@ impl<'a> Text<'a> {
         Ok(text)
     }
 
-    /// Leaves the text out of what is filled from now on, where it can be read at any place: by whom this gives.
+    /// Leaves the text out of the blocks that are filled from now on, if the input can be read at any place. Returns
+    /// that input; `None` if the text stays in the blocks.
     pub(crate) fn plan(&mut self) -> Option<Places> {
         let places = self.reader.places().filter(|_| self.is_known())?;
         self.is_planned = true;
         Some(places)
     }
 
-    /// Length of the whole stream in bytes, where it is known.
+    /// Length of the whole stream in bytes, if known.
     pub(crate) fn stream_bytes(&self) -> Option<u64> {
         let TextLength::Known { lengths, piece, behind } = &self.length else { return None };
         let (mut lengths, mut behind) = (lengths.clone(), *behind);
@@ -92,8 +93,8 @@ impl<'a> Text<'a> {
         Some(bytes)
     }
 
-    /// Fills the memory of a block from `from` on; gives how much, and whether the stream has ended. All of the
-    /// memory is filled before the end where the length is known.
+    /// Fills the memory of a block from `from` on. Returns the number of bytes, and whether the stream has ended. If
+    /// the length is known, all of the memory is filled before the end.
     pub(crate) fn fill(&mut self, block: &mut Block, from: usize, to: usize) -> Result<(usize, bool), Error> {
         match self.length {
             TextLength::Known { .. } => self.fill_known(block, from, to),
@@ -174,7 +175,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// One piece: of a power of two while the text goes on.
+    /// Fills one piece of a packet of unknown length; its length is a power of two unless the text ends.
     fn fill_unknown(
         &mut self,
         block: &mut Block,
@@ -196,7 +197,7 @@ impl<'a> Text<'a> {
         let length = if is_end { Length::Definite(body as u64) } else { Length::Partial(bits as u8) };
         let mut framing = before;
         framing.extend_from_slice(&header(Tag::LiteralData, length)[usize::from(is_begun)..]);
-        // What goes before the text is put right before it: the piece begins where that leads to.
+        // The framing ends where the text begins; the block's piece begins with the framing.
         let start = begin - framing.len();
         block.memory(to)[start..begin].copy_from_slice(&framing);
         block.texts.push(begin + literal.len()..begin + body);
@@ -204,18 +205,18 @@ impl<'a> Text<'a> {
         Ok((framing.len() + body, is_end))
     }
 
-    /// Length in bytes of what goes before the text.
+    /// Number of bytes that precede the text.
     pub(crate) fn pending_bytes(&self) -> usize {
         self.pending.len() + self.literal.len()
     }
 
-    /// Whether the length is known before the text is read.
+    /// Whether the packet's length is known before the text is read.
     pub(crate) fn is_known(&self) -> bool {
         matches!(self.length, TextLength::Known { .. })
     }
 }
 
-/// Longest name in a literal packet (RFC 9580, 5.9).
+/// Longest name in a literal packet in bytes (RFC 9580, 5.9).
 const NAME_BYTES_MAX: usize = 255;
-/// Room for header and length of a piece.
+/// Room for a piece's packet header and length, in bytes.
 const LENGTH_BYTES_MAX: usize = 6;

@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 /// The stages, in the order of [`Stage`].
 const STAGES: [Stage; 4] = [Stage::Read, Stage::Compress, Stage::Cipher, Stage::Write];
 
-/// Processor time per stage, on the caller's processors and on others.
+/// Processor time per stage, on the caller's processors and on offloaded ones.
 #[derive(Default)]
 pub(crate) struct Times {
     nanoseconds: [[AtomicU64; 2]; STAGES.len()],
 }
 
 impl Times {
-    /// The calling thread's processor time now, in nanoseconds.
+    /// The calling thread's present processor time, in nanoseconds.
     pub(crate) fn start(&self) -> u64 {
         thread_nanoseconds()
     }
 
-    /// Books what the calling thread used since; gives its processor time now.
+    /// Adds the calling thread's processor time since `since` to a stage; returns the thread's present processor time.
     pub(crate) fn stop(&self, since: u64, stage: Stage, is_offloaded: bool) -> u64 {
         let now = thread_nanoseconds();
         let booked = &self.nanoseconds[stage as usize][usize::from(is_offloaded)];
@@ -28,7 +28,7 @@ impl Times {
         now
     }
 
-    /// What was booked.
+    /// The times that were added, for each stage.
     pub(crate) fn per_stage(&self) -> Vec<StageTime> {
         let read = |cell: &AtomicU64| Duration::from_nanos(cell.load(Ordering::Relaxed));
         let times = STAGES.into_iter().zip(&self.nanoseconds);
@@ -38,7 +38,7 @@ impl Times {
             .collect()
     }
 
-    /// All that was booked to processors that work was offloaded to.
+    /// The sum of all times on offloaded processors.
     pub(crate) fn offloaded(&self) -> Duration {
         self.per_stage().iter().map(|time| time.offloaded).sum()
     }
@@ -55,11 +55,11 @@ fn thread_nanoseconds() -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-/// What one call costs, from its begin.
+/// Measures one call, from its beginning.
 pub(crate) struct Account {
     begun: Instant,
     cpu_before: Duration,
-    /// Per stage.
+    /// Processor time per stage.
     pub(crate) times: Times,
 }
 
@@ -68,7 +68,7 @@ impl Account {
         Self { begun: Instant::now(), cpu_before: process_time(), times: Times::default() }
     }
 
-    /// A summary with what is known of every call, of a text that is the input.
+    /// A summary with the figures that every call has. The length of the input stands for the length of the text.
     pub(crate) fn close(&self, input_bytes: u64, output_bytes: u64) -> Summary {
         let cpu_all = process_time().saturating_sub(self.cpu_before);
         Summary {

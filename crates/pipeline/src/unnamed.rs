@@ -1,8 +1,7 @@
-//! A file that has no name until it is whole.
+//! A file that gets its name only when it is complete.
 //!
-//! Where the file system allows it the file has no name at all (O_TMPFILE), so that nothing is left of it even after
-//! kill -9 or loss of power; otherwise it has a hidden name in the same folder, which is removed if the operation
-//! fails.
+//! If the file system allows it, the file has no name at all (O_TMPFILE). Nothing is then left of it even after kill -9
+//! or loss of power. Otherwise it has a hidden name in the same folder, which is removed if the operation fails.
 
 use crate::place::folder_of;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat, renameat_with, unlinkat};
@@ -11,16 +10,16 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the output holds.
+/// How secret the output's contents are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// What anybody may see, as far as the process's mask allows.
+    /// Contents that everybody may read, as far as the process's mask allows.
     Public,
-    /// Text that was secret: for the owner alone.
+    /// Text that was secret: only the owner may read it.
     Secret,
 }
 
-/// A file on its way to its name.
+/// A file that does not have its name yet.
 pub(crate) struct Unnamed {
     file: File,
     path: PathBuf,
@@ -29,7 +28,7 @@ pub(crate) struct Unnamed {
 }
 
 impl Unnamed {
-    /// A new file that will be `path`.
+    /// A new file that will get the name `path`.
     pub(crate) fn new(path: PathBuf, overwrite: bool, content: Content) -> io::Result<Self> {
         let folder = folder_of(&path);
         let mode = match content {
@@ -45,7 +44,7 @@ impl Unnamed {
         Ok(Self { file: File::from(file), path, overwrite, hidden: Some(hidden) })
     }
 
-    /// A file that never gets a name, for reading and writing by its owner.
+    /// A file that never gets a name, readable and writable by its owner.
     pub(crate) fn anonymous(folder: &Path) -> io::Result<File> {
         let mode = Mode::from_raw_mode(0o600);
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -57,13 +56,13 @@ impl Unnamed {
         Ok(File::from(open(&hidden.0, flags, mode)?))
     }
 
-    /// What is written to.
+    /// The file to write to.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Gives the file its name, in one step as others see it; where it is to be durable, with its bytes on the disk
-    /// before, and its name afterwards.
+    /// Gives the file its name, which other processes see as one step. If `is_durable`, the bytes are on the disk
+    /// before, and the name afterwards.
     pub(crate) fn name(mut self, is_durable: bool) -> io::Result<()> {
         if is_durable {
             self.file.sync_all()?;
@@ -93,9 +92,9 @@ impl Unnamed {
     }
 }
 
-/// None where file system or system do not allow it.
+/// A new file without a name; `None` if the file system or the system does not allow it.
 fn without_a_name(folder: &Path, mode: Mode) -> io::Result<Option<File>> {
-    // Its name comes by way of /proc.
+    // The file is given its name through /proc.
     if !Path::new("/proc/self/fd").exists() {
         return Ok(None);
     }
@@ -108,13 +107,13 @@ fn without_a_name(folder: &Path, mode: Mode) -> io::Result<Option<File>> {
 
 fn name_without_replacing(hidden: &Path, path: &Path) -> io::Result<()> {
     match renameat_with(CWD, hidden, CWD, path, RenameFlags::NOREPLACE) {
-        // A file system without that flag has links, or else no way to be sure.
+        // A file system without that flag may have links; otherwise the name cannot be given safely.
         Err(Errno::INVAL | Errno::NOSYS) => Ok(linkat(CWD, hidden, CWD, path, AtFlags::empty())?),
         result => Ok(result?),
     }
 }
 
-/// A hidden name, removed when it is dropped; that it is gone by then is well.
+/// A hidden name, removed when this is dropped; it is no error if the name is gone by then.
 struct Hidden(PathBuf);
 
 impl Hidden {
@@ -139,7 +138,7 @@ mod tests {
     use std::io::Write;
     use tempfile::tempdir;
 
-    /// As on a file system where files must have names.
+    /// A file with a hidden name, as on a file system without nameless files.
     fn hidden(path: &Path, overwrite: bool) -> Unnamed {
         let hidden = Hidden::new(&folder_of(path)).unwrap();
         let file = File::create_new(&hidden.0).unwrap();

@@ -5,8 +5,8 @@
 //!                              └─ compressed ─ inflate ─ level 1 ─┬─ text, in the memory of a block that goes on
 //!                                                                 └─ compressed ─ inflate ─ level 2 ...
 //! ```
-//! Each level pulls its bytes from the one before. Pieces that hold nothing but text are not copied; compressed data
-//! are inflated into the memory of the blocks that go on.
+//! Each level gets its bytes from the one before. Pieces that hold only text are not copied. Compressed data are
+//! inflated into the memory of the blocks that go on.
 
 use crate::block::Block;
 use crate::entry::body_error;
@@ -20,73 +20,73 @@ use openpgp::signature::Checker;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroizing;
 
-/// What was found beside the text.
+/// The contents of a body besides the text.
 #[derive(Default)]
 pub(crate) struct Found {
-    /// Signatures, to be fed with the text.
+    /// Signatures, which the text is to be hashed for.
     pub(crate) checker: Checker,
-    /// Signatures of a kind that is not known, or malformed.
+    /// Number of signatures of an unknown kind, or malformed.
     pub(crate) unknown_signatures: u32,
-    /// Header of the literal packet.
+    /// Header of the literal packet, once it was read.
     pub(crate) literal: Option<LiteralHeader>,
 }
 
-/// Reads what is inside of a body.
+/// Reads the packets inside of a body.
 pub(crate) struct Unwrap<'a> {
     levels: Vec<Level>,
     found: &'a Mutex<Found>,
     limits: Limits,
     name: String,
     backend: Backend,
-    /// Whether the body is authenticated at its end only: what is wrong inside of it is said after that, since it
-    /// would tell a forger of what was made of his bytes.
+    /// Whether the body is authenticated only at its end. Errors inside are then reported after that, since they would
+    /// tell a forger what became of the forged bytes.
     is_late: bool,
-    /// How much inflated text goes on at a time.
+    /// Length of blocks of inflated text, in bytes.
     text_block_bytes: usize,
     error: Option<Error>,
     packed_bytes: u64,
-    /// What came out of the compressed packets of all levels, text or not.
+    /// Number of bytes that came out of the compressed packets of all levels, text or not.
     inflated_bytes: u64,
     text_bytes: u64,
 }
 
-/// A level of packets.
+/// A level of nested packets.
 struct Level {
     inner: Inner,
-    /// Of the compressed packet, where there is one: what it gives is the next level.
+    /// Unpacks the level's compressed packet, if the level has one; the output is the next level.
     unpacker: Option<Unpacker>,
     is_inflated: bool,
     is_ended: bool,
-    /// How many bytes at the cursor are compressed data.
+    /// Number of bytes at the cursor that are compressed data.
     data_bytes: usize,
-    /// Bytes of this level, from the cursor on; those of level 0 lie in a block.
+    /// Bytes of this level; the unread ones begin at `cursor`. Those of level 0 are in a block.
     buffer: Zeroizing<Vec<u8>>,
     cursor: usize,
 }
 
-/// What makes bytes of the data of a compressed packet.
+/// Unpacks the data of a compressed packet.
 enum Unpacker {
     Inflater(Box<Inflater>),
-    /// They are what they are (algorithm 0, RFC 9580, 9.4); their end is that of the packet.
+    /// The data are not compressed (algorithm 0, RFC 9580, 9.4); they end with the packet.
     None,
 }
 
-/// What was to be had.
+/// The result of asking for bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Had {
-    /// So many bytes.
+    /// This many bytes are there.
     Some(usize),
-    /// None before the next block.
+    /// No bytes are there before the next block comes.
     NotYet,
-    /// None any more.
+    /// No more bytes will come.
     End,
 }
 
-/// What a run of packets led to.
+/// The result of reading packets in memory.
 enum Led {
-    /// All of it is read; the text ends here.
+    /// All packets are read; the text ends at `text_end`.
     Through { text_end: usize },
-    /// A compressed packet begins here.
+    /// A compressed packet's data begin at `at`.
     Compressed { at: usize },
 }
 
@@ -117,7 +117,7 @@ impl<'a> Unwrap<'a> {
         }
     }
 
-    /// From a block of the body to one of text.
+    /// Makes a block of text from a block of the body.
     pub(crate) fn pass(&mut self, input: &mut Block, out: &mut Block) -> Result<Passed, Error> {
         if self.error.is_none() {
             match self.pass_on(input, out) {
@@ -125,7 +125,7 @@ impl<'a> Unwrap<'a> {
                 result => return result,
             }
         }
-        // The rest is read for its authentication alone.
+        // The rest of the body is read only for its authentication.
         match self.error.take() {
             Some(error) if input.is_last => Err(error),
             error => {
@@ -196,7 +196,7 @@ impl<'a> Unwrap<'a> {
         Ok(Passed { is_input_used, is_output_ready: out.is_last || text_end > 0, is_inflated: true })
     }
 
-    /// Inflates bytes of a level, from the data of the one before.
+    /// Gets bytes of a level by inflating the data of the level before.
     fn pull(&mut self, level: usize, input: &mut Block, out: &mut [u8]) -> Result<Had, Error> {
         let before = level - 1;
         loop {
@@ -244,7 +244,7 @@ impl<'a> Unwrap<'a> {
         Ok(done.produced)
     }
 
-    /// Moves the cursor of a level.
+    /// Moves the cursor of a level on by `bytes`.
     fn move_on(&mut self, level: usize, input: &mut Block, bytes: usize) {
         if level == 0 {
             input.skip(bytes);
@@ -254,7 +254,7 @@ impl<'a> Unwrap<'a> {
         }
     }
 
-    /// Reads packets of a level that holds a compressed one, up to its next data.
+    /// Reads packets of a level with a compressed packet, up to the next data of that packet.
     fn advance(&mut self, level: usize, input: &mut Block) -> Result<Had, Error> {
         loop {
             let left = if level == 0 {
@@ -302,7 +302,7 @@ impl<'a> Unwrap<'a> {
         Ok(had)
     }
 
-    /// Reads packets that lie in memory, and moves the text in them together, at their begin.
+    /// Reads packets that are in memory, and moves their text together at the beginning.
     fn read_packets(
         &mut self,
         level: usize,
@@ -350,7 +350,7 @@ impl<'a> Unwrap<'a> {
         Ok(())
     }
 
-    /// Takes what is not text into account.
+    /// Notes contents other than text: signatures, and the literal packet's header.
     fn note(&mut self, event: InnerEvent) -> Result<(), Error> {
         let mut found = self.lock();
         match event {
@@ -395,7 +395,10 @@ impl<'a> Unwrap<'a> {
         Ok(())
     }
 
-    /// Counts what was inflated whatever it is: packets that are passed over cost as much time as text.
+    /// Counts inflated bytes of any kind, since ignored packets cost as much time as text.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if there are too many for the compressed bytes.
     fn bound_expansion(&mut self, more_bytes: usize) -> Result<(), Error> {
         self.inflated_bytes += more_bytes as u64;
         let is_bomb = |most: &u64| self.inflated_bytes / most > self.packed_bytes.max(1);
@@ -426,9 +429,9 @@ impl Level {
     }
 }
 
-/// Less room than this at the end of a block is not worth a call.
+/// With less room than this at the end of a block, in bytes, inflating is not called.
 const ROOM_BYTES_MIN: usize = 4096;
-/// Bytes between two compressed packets.
+/// Length of the buffer between two compressed packets, in bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Up to here a message may expand as it likes.
+/// Up to this many inflated bytes, the expansion of a message is not bounded.
 const EXPANSION_COUNTS_FROM_BYTES: u64 = 64 << 20;

@@ -6,7 +6,7 @@ use crate::unwrap::Found;
 use openpgp::Timestamp;
 use openpgp::signature::{self, Context, Issuer};
 
-/// When signatures that count were made.
+/// Bounds on the time at which signatures that count were made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) not_before: Option<Timestamp>,
@@ -22,7 +22,7 @@ impl Window {
     }
 }
 
-/// Judges all signatures that were found; without anybody who knows certificates they are reported as not checked.
+/// Judges all signatures that were found; without a source of certificates they are reported as not checked.
 pub(crate) fn of(
     found: Found,
     verifiers: Option<&dyn Verifiers>,
@@ -57,7 +57,7 @@ fn report(checked: signature::Checked, is_asked: bool, window: Window) -> Signat
     SignatureReport { issuer: checked.issuer.to_string(), made: checked.made, verdict }
 }
 
-/// Whether one of the signatures holds.
+/// Whether one of the signatures is valid.
 pub(crate) fn has_good(signatures: &[SignatureReport]) -> bool {
     signatures.iter().any(|signature| matches!(signature.verdict, Verdict::Good { .. }))
 }

@@ -1,4 +1,4 @@
-//! Verification: of messages that are signed, and of data with detached signatures.
+//! Verification of signed messages, and of data with detached signatures.
 
 use crate::crew::{Crew, Work};
 use crate::decrypt::{TEXT_BLOCK_BYTES, TextSteps, add_text_steps, inflate_backend};
@@ -59,7 +59,7 @@ pub(crate) fn verify(
     }
 }
 
-/// Text that is out cannot be taken back: it is kept until its signature has shown to hold.
+/// Holds text back until its signature is verified, if the output cannot be taken back.
 fn guard(sink: Sink<'_>) -> Result<Sink<'_>, Error> {
     if sink.can_be_taken_back() { Ok(sink) } else { sink.spool() }
 }
@@ -126,8 +126,8 @@ fn inline(
     Ok(summary)
 }
 
-/// The signatures come after the text, and only they say for certain how it is hashed: what is signed is kept, and
-/// read again for them.
+/// Verifies a cleartext message. Only the signatures, which come after the text, say for certain how the text is
+/// hashed. So the signed text is kept, and read again for them.
 fn in_cleartext(
     mut bytes: Bytes<'_>,
     mut sink: Sink<'_>,
@@ -171,7 +171,7 @@ fn in_cleartext(
     Ok(summary)
 }
 
-/// Text that is read twice: a little in memory, more in a file without a name.
+/// Text that is read twice: a short text is in memory, a longer one in a file without a name.
 #[derive(Default)]
 struct Kept {
     memory: Vec<u8>,
@@ -254,10 +254,10 @@ fn add_signatures(bytes: &[u8], name: &str, what: &Verify<'_>, found: &mut Found
     Ok(())
 }
 
-/// A packet of a critical type that is not known makes all that it stands with unreadable (RFC 9580, 4.3).
+/// Refuses packets among which one has an unknown critical type: it makes all the others unreadable (RFC 9580, 4.3).
 fn refuse_critical(mut packets: &[u8], name: &str) -> Result<(), Error> {
     let mut splitter = Splitter::new();
-    // What does not hold together is told by whoever reads the packets.
+    // Malformed packets are reported when they are read.
     while let Ok(step) = splitter.step(packets) {
         match step.event {
             Event::Header(header) if matches!(header.tag, Tag::UnassignedCritical(_)) => {
@@ -273,5 +273,5 @@ fn refuse_critical(mut packets: &[u8], name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Text that is kept in memory, in bytes.
+/// Longest text that is kept in memory, in bytes.
 const KEPT_BYTES_MAX: usize = 1 << 20;

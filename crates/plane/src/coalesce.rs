@@ -1,8 +1,10 @@
 //! Packets for the TUN are put together: segments of TCP that follow each other, and datagrams of UDP of one length,
-//! become superpackets, so that the kernel takes as many in one write and, on most ways, through all of its layers.
+//! become superpackets. So the kernel takes many packets in one write, and mostly handles them as one in all its
+//! layers.
 //!
-//! 1. What is put together and cut again is what it was: headers may differ in length, checksum and number alone, TCP's
-//!    sequence numbers must follow each other, and IPv4's identifications where the packet may be cut.
+//! 1. A superpacket that is cut again gives the packets that were put together. Headers may differ only in lengths,
+//!    checksums, numbers and PSH. TCP's sequence numbers must follow each other, and so must IPv4's identifications if
+//!    DF is not set.
 //! 2. A checksum above IP is verified before it is left out. A packet whose checksum is wrong goes alone, as it came,
 //!    and the kernel refuses it.
 //! 3. Packets of a flow keep their order. Payloads are not copied: a write gathers them from where they were opened.
@@ -18,11 +20,11 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ACK: u8 = 0x10;
 const PSH: u8 = 0x08;
-/// Longest header of IP and TCP that is put together, in bytes: IPv6 without extensions, TCP with all options.
+/// Upper bound of the headers of IP and TCP in a superpacket, in bytes: IPv6 without extensions, TCP with all options.
 const HEADER_BYTES_MAX: usize = 40 + 60;
 
-/// Writes packets of IP, some of them together: `write` gets the parts of one write to the TUN, and how many packets
-/// are in it. `with_udp` says whether the TUN takes superpackets of UDP.
+/// Writes packets of IP, some of them together: `write` gets the parts of one write to the TUN, and the number of
+/// packets in it. `with_udp` says whether the TUN takes superpackets of UDP.
 pub fn coalesce(
     engine: &Engine,
     packets: &[&[u8]],
@@ -30,7 +32,7 @@ pub fn coalesce(
     mut write: impl FnMut(&[IoSlice<'_>], usize),
 ) {
     let mut open: [Option<Joined>; FLOWS_MAX] = [const { None }; FLOWS_MAX];
-    // Which place is given up next.
+    // The place that was given up last: if all are taken, they are given up in turn.
     let mut oldest = 0;
     for (index, packet) in packets.iter().enumerate() {
         let Some(flow) = FlowKey::read(packet) else {
@@ -48,7 +50,7 @@ pub fn coalesce(
         if let Some(place) = place {
             let taken =
                 open[place].as_mut().is_some_and(|joined| joined.take(engine, packets, index, &shape));
-            // It goes where it has come to its end, and where this one does not follow.
+            // A superpacket is written when it is complete, or when this packet does not continue it.
             let gone = open[place].take_if(|joined| !taken || joined.is_closed);
             if let Some(joined) = gone {
                 joined.write(packets, &mut write);
@@ -80,8 +82,7 @@ fn write_one(packet: &[u8], write: &mut impl FnMut(&[IoSlice<'_>], usize)) {
     write(&[IoSlice::new(&vnet), IoSlice::new(packet)], 1);
 }
 
-/// By what packets of TCP and UDP are told apart: addresses, ports and protocol. Packets whose headers are not read to
-/// the ports have none.
+/// The fields by which flows of TCP and UDP are told apart: addresses, ports and protocol.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct FlowKey {
     source: [u8; 16],
@@ -123,7 +124,7 @@ impl FlowKey {
     }
 }
 
-/// What of a packet decides whether it is put together with others.
+/// The fields of a packet that decide whether it joins a superpacket.
 #[derive(Clone, Copy)]
 struct Shape {
     ip_bytes: usize,
@@ -131,20 +132,20 @@ struct Shape {
     payload_bytes: usize,
     sequence: u32,
     id: u16,
-    /// Whether the identification has a meaning.
+    /// Whether routers may cut the packet (IPv4 without DF): only then the identification has a meaning.
     is_cuttable: bool,
     is_pushed: bool,
 }
 
 impl Shape {
-    /// None for what always goes alone.
+    /// `None` for packets that always go alone.
     #[inline]
     fn read(packet: &[u8], flow: &FlowKey, with_udp: bool) -> Option<Shape> {
         let (ip_bytes, id, is_cuttable) = if flow.is_v6 {
             (40, 0, false)
         } else {
             let fragment = u16::from_be_bytes([packet[6], packet[7]]);
-            // No options, no piece, nothing but DF said.
+            // No options, no piece, and no flag but DF.
             if packet[0] != 0x45 || fragment & 0xbfff != 0 {
                 return None;
             }
@@ -162,7 +163,7 @@ impl Shape {
         };
         if flow.protocol == TCP {
             let header = transport.first_chunk::<20>()?;
-            // Acknowledging and pushing is all that it says; nothing urgent.
+            // The only flags are ACK and PSH; the reserved bits and the urgent pointer are 0.
             if header[13] & !PSH != ACK || header[12] & 15 != 0 || header[18..20] != [0; 2] {
                 return None;
             }
@@ -172,7 +173,7 @@ impl Shape {
         } else {
             let header = transport.first_chunk::<8>()?;
             let stated = usize::from(u16::from_be_bytes([header[4], header[5]]));
-            // One without a checksum would come out with one.
+            // A datagram without a checksum would come out with one.
             if !with_udp || header[6..] == [0; 2] || stated != transport.len() {
                 return None;
             }
@@ -184,14 +185,14 @@ impl Shape {
     }
 }
 
-/// Packets that are written together.
+/// Packets that are written together, as one superpacket.
 struct Joined {
     flow: FlowKey,
     first: Shape,
     pieces: [u32; SEGMENTS_MAX],
     count: usize,
     payload_bytes: usize,
-    /// Whether the last of them ends it: it was shorter, or pushed.
+    /// Whether the superpacket is complete: its last packet is shorter or has PSH, or it is full.
     is_closed: bool,
     is_pushed: bool,
 }
@@ -211,7 +212,8 @@ impl Joined {
         }
     }
 
-    /// Takes one more; false where it does not follow the others, or where one of both has a wrong checksum.
+    /// Takes another packet; false if it does not continue the superpacket, or if its checksum or the first packet's is
+    /// wrong.
     #[inline]
     fn take(&mut self, engine: &Engine, packets: &[&[u8]], index: usize, shape: &Shape) -> bool {
         let (first, packet) = (&self.first, packets[index]);
@@ -243,7 +245,7 @@ impl Joined {
         let Shape { ip_bytes, header_bytes, .. } = self.first;
         let mut memory = [0; VNET_BYTES + HEADER_BYTES_MAX];
         let Some(written) = memory.get_mut(..VNET_BYTES + header_bytes).filter(|_| self.count > 1) else {
-            // One that has no company; headers that are longer than any do not come here.
+            // A packet that stands alone. Headers longer than `HEADER_BYTES_MAX` do not occur.
             return write_one(head, write);
         };
         let (vnet, headers) = written.split_at_mut(VNET_BYTES);
@@ -293,7 +295,7 @@ impl Joined {
     }
 }
 
-/// Whether two packets of a flow say the same of everything that their superpacket says once.
+/// Whether two packets of a flow have equal header fields, as far as their superpacket states these once.
 #[inline]
 fn same_header(flow: &FlowKey, first: &Shape, head: &[u8], packet: &[u8]) -> bool {
     let Shape { ip_bytes, header_bytes, .. } = *first;
@@ -303,7 +305,7 @@ fn same_header(flow: &FlowKey, first: &Shape, head: &[u8], packet: &[u8]) -> boo
         head[1] == packet[1] && head[8] == packet[8]
     };
     let (head, packet) = (&head[ip_bytes..header_bytes], &packet[ip_bytes..header_bytes]);
-    // Acknowledgement, lengths and the window; options.
+    // Acknowledgement number, header length, window, options.
     same_ip
         && (flow.protocol != TCP
             || (head[8..13] == packet[8..13] && head[14..16] == packet[14..16] && head[20..] == packet[20..]))

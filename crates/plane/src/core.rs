@@ -1,4 +1,4 @@
-//! What one thread works with beside its sockets: all that can be tested without any.
+//! The part of a thread that needs no socket: sealing, opening, and their memory. Tests run it alone.
 
 use crate::bounds::{FRAMES_MAX, IN_BYTES, OUT_BYTES};
 use crate::counters::Figures;
@@ -9,41 +9,42 @@ use ipsec::{Outer, Worker};
 use std::io::IoSlice;
 use std::sync::Arc;
 
-/// Where a packet of ESP is, and what is outside it.
+/// Where a packet of ESP lies in memory, and the headers outside it.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
-    /// What is outside it.
+    /// The headers outside the packet.
     pub outer: Outer,
-    /// Where it begins in the memory.
+    /// Offset of the packet's first byte in the memory.
     pub start: usize,
-    /// Where it ends.
+    /// Offset behind the packet's last byte in the memory.
     pub end: usize,
-    /// Where it is longer than its path and may be cut outside: bytes of each piece, headers of IP included.
+    /// `Some` if the packet is longer than its path and may be cut outside: the longest piece in bytes, headers of IP
+    /// included.
     pub cut: Option<usize>,
 }
 
-/// Where packets go.
+/// The ways on which packets leave a [`Core`].
 pub trait Ways {
-    /// Writes a packet or superpacket, with its header of the kernel, to the TUN; how many packets are in it.
+    /// Writes a packet or superpacket, with its vnet header, to the TUN; `packets` is the number of packets in it.
     fn to_tun(&mut self, parts: &[IoSlice<'_>], packets: usize);
 
     /// Sends packets of ESP, in their order.
     fn outside(&mut self, memory: &mut [u8], packets: &[Placed]);
 
-    /// Sends a packet of IP as it is; whether that could be.
+    /// Sends a packet of IP in clear, as it is; false if that failed.
     fn in_clear(&mut self, packet: &[u8]) -> bool;
 }
 
-/// What a thread seals and opens with, its memory and its figures.
+/// One thread's engine, memory and figures for sealing and opening.
 pub struct Core {
     pub(crate) shared: Arc<Shared>,
     pub(crate) engine: Engine,
     pub(crate) worker: Worker,
     pub(crate) paths: KnownPaths,
     pub(crate) figures: Figures,
-    /// In which packets are sealed.
+    /// The memory in which packets are sealed.
     pub(crate) out: Vec<u8>,
-    /// In which packets are opened.
+    /// The memory in which packets are opened.
     pub(crate) come: Vec<u8>,
     pub(crate) placed: Vec<Placed>,
     /// Whether other threads seal for the same SAs.
@@ -51,7 +52,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// With the engine of what is shared.
+    /// Uses the engine of `shared`.
     pub fn new(shared: &Arc<Shared>) -> Core {
         Core {
             shared: Arc::clone(shared),
@@ -66,7 +67,7 @@ impl Core {
         }
     }
 
-    /// What it counted.
+    /// The figures so far, with the counters of ESP and policies.
     pub fn figures(&self) -> Figures {
         let mut figures = self.figures.clone();
         figures.esp = self.worker.counters().clone();

@@ -1,4 +1,4 @@
-//! What threads count: by one writer each, read by anyone at any time.
+//! Counters of the threads: each thread writes its own, and anyone may read them at any time.
 
 use ipsec::Counters;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 macro_rules! losses {
     ($($(#[doc = $doc:literal])+ $variant:ident: $name:literal;)+) => {
-        /// Why the data plane itself dropped a packet; [`ipsec::Reason`] has what ESP and policies say.
+        /// Why the data plane itself dropped a packet; [`ipsec::Reason`] has the reasons of ESP and policies.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
         pub enum Loss {
@@ -14,7 +14,7 @@ macro_rules! losses {
         }
 
         impl Loss {
-            /// All of them.
+            /// All reasons.
             pub const ALL: &'static [Loss] = &[$(Loss::$variant),+];
 
             /// The name in metrics and logs.
@@ -26,29 +26,29 @@ macro_rules! losses {
 }
 
 losses! {
-    /// What the TUN gave made no sense.
+    /// The bytes read from the TUN have headers that contradict each other, or their length.
     TunMalformed: "tun-malformed";
-    /// The TUN refused it, as one that is down does.
+    /// The TUN refused the packet, as a TUN does that is down.
     TunWrite: "tun-write";
-    /// The TUN stayed full.
+    /// The TUN was full, and stayed so while the thread waited ([`crate::bounds::FULL_WAIT_MS`]).
     TunFull: "tun-full";
-    /// A socket stayed full.
+    /// A socket was full, and stayed so while the thread waited ([`crate::bounds::FULL_WAIT_MS`]).
     SocketFull: "socket-full";
-    /// A socket refused to send it.
+    /// A socket refused to send the packet.
     Send: "send";
-    /// No socket has the address and port of its SA.
+    /// No socket has the address and port of the packet's SA, or there is no raw socket of its family.
     NoSocket: "no-socket";
-    /// It was longer than the path, and its sender was told.
+    /// The packet was longer than its path, and was not cut. If that was found before sealing, its sender is told.
     TooLong: "path-too-long";
-    /// It could not be put before an SA at all: no room for its pieces.
+    /// The memory had no room for sealing the packet, or for its headers.
     NoRoom: "no-room-to-seal";
     /// A datagram that is not ESP came to a socket of ESP.
     NotEsp: "not-esp";
-    /// A keepalive.
+    /// A NAT keepalive came (RFC 3948, 2.3).
     Keepalive: "keepalive";
-    /// It came without headers that say from where.
+    /// A datagram came without the address of its sender.
     NoAddress: "no-address";
-    /// It should have gone in clear, and no raw socket could send it.
+    /// The packet should have left in clear, but no raw socket could send it, or its hop limit was used up.
     Bypass: "bypass";
 }
 
@@ -58,12 +58,12 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Sizes of batches that are told apart: 1, 2 to 3, 4 to 7, and so on; the last is 128 and more.
+/// Classes of batch sizes: 1, 2 to 3, 4 to 7, and so on; the last is 128 and more.
 pub const BATCH_CLASSES: usize = 8;
 
 macro_rules! counts {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
-        /// What one thread, or all of them, did.
+        /// The figures of one thread, or the sum of all threads'.
         #[derive(Clone, PartialEq, Eq, Debug, Default)]
         pub struct Figures {
             $($(#[doc = $doc])+ pub $name: u64,)+
@@ -71,13 +71,13 @@ macro_rules! counts {
             pub sealed_batches: [u64; BATCH_CLASSES],
             /// Batches that were opened, by their size.
             pub opened_batches: [u64; BATCH_CLASSES],
-            /// What ESP and policies counted, drops by reason among it.
+            /// Counters of ESP and policies, drops by reason among them.
             pub esp: Counters,
             losses: [u64; Loss::ALL.len()],
         }
 
         impl Figures {
-            /// Adds another thread's.
+            /// Adds the figures of another thread.
             pub fn add(&mut self, other: &Figures) {
                 $(self.$name += other.$name;)+
                 let arrays = [
@@ -99,19 +99,19 @@ counts! {
     tun_reads,
     /// Writes to the TUN.
     tun_writes,
-    /// Packets that were written to the TUN, superpackets counted by what is in them.
+    /// Packets that were written to the TUN; of a superpacket, each packet in it.
     tun_packets,
-    /// Calls that sent.
+    /// System calls that sent packets of ESP.
     sends,
     /// Packets of ESP that were sent.
     sent_packets,
-    /// Their bytes, headers outside not counted.
+    /// Bytes of the packets of ESP that were sent, without the headers outside.
     sent_bytes,
-    /// Calls that received.
+    /// System calls that read from sockets.
     receives,
-    /// Packets of ESP that came.
+    /// Packets of ESP that were received.
     received_packets,
-    /// Their bytes.
+    /// Bytes of the packets of ESP that were received.
     received_bytes,
     /// Packets that went in clear because no policy protects them.
     bypassed,
@@ -124,12 +124,12 @@ counts! {
 }
 
 impl Figures {
-    /// How many were dropped for this reason.
+    /// Number of packets that were dropped for this reason.
     pub fn lost(&self, loss: Loss) -> u64 {
         self.losses[loss as usize]
     }
 
-    /// Each reason of the data plane's own with its number; those of ESP are in [`Figures::esp`].
+    /// Each of the data plane's own reasons with its number of packets; the reasons of ESP are in [`Figures::esp`].
     pub fn losses(&self) -> impl Iterator<Item = (Loss, u64)> + '_ {
         Loss::ALL.iter().map(|loss| (*loss, self.lost(*loss)))
     }
@@ -145,12 +145,12 @@ impl Figures {
     }
 }
 
-/// Where a thread's figures can be read while it works.
+/// A thread's figures, to be read while it works.
 #[derive(Default)]
 pub(crate) struct Window(Mutex<Figures>);
 
 impl Window {
-    /// Shows figures; where a reader has them at this moment, the next batch shows them.
+    /// Shows figures; if a reader holds the lock at this moment, they are shown after the next batch.
     pub(crate) fn show(&self, some: &Figures, others: &Figures, esp: &Counters) {
         if let Ok(mut shown) = self.0.try_lock() {
             shown.clone_from(some);

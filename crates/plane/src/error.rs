@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-/// What failed: the operation, on what, why, and what helps.
+/// An operation that failed: on which object, its cause, and a remedy.
 #[derive(Debug)]
 pub struct OpenError {
     operation: &'static str,
@@ -32,7 +32,7 @@ impl OpenError {
         OpenError { operation, object: object.into(), cause, remedy }
     }
 
-    /// What the system said.
+    /// The cause: an error of the system, or one about the arguments.
     pub fn cause(&self) -> &io::Error {
         &self.cause
     }

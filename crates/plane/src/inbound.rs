@@ -7,8 +7,8 @@ use crate::counters::{Figures, Loss};
 use crate::shared::Tables;
 use ipsec::{Amount, Arrival, Datagram, Frame, HEAD_ROOM, Mode, OpenItem, PolicyDirection, Time, classify};
 
-/// Bytes that one datagram may take: room before it, the longest there is, and room before each packet in it where
-/// their SA is of transport mode.
+/// Bytes of memory that one datagram may take: head room, the longest datagram, and in transport mode head room before
+/// each packet in it.
 const PLACE_BYTES: usize = HEAD_ROOM + PACKET_BYTES_MAX + 1 + 2 * SEGMENTS_MAX * HEAD_ROOM;
 
 /// A datagram that came, with one packet of ESP or several of one length, of which the last may be shorter.
@@ -17,9 +17,10 @@ struct Came {
     start: usize,
     bytes: usize,
     segment: usize,
-    /// From the beginning of one packet to the next.
+    /// Bytes from the start of one packet to the start of the next.
     stride: usize,
-    /// How it came; none where it is a whole packet of IP, whose headers say it.
+    /// Addresses and header fields that the datagram came with; `None` for a whole packet of IP, whose headers have
+    /// them.
     arrival: Option<Arrival>,
 }
 
@@ -38,17 +39,17 @@ impl Default for Arrivals {
 }
 
 impl Arrivals {
-    /// How many packets wait.
+    /// Number of packets that wait to be opened.
     pub fn len(&self) -> usize {
         self.packets
     }
 
-    /// Whether none wait.
+    /// Whether no packet waits.
     pub fn is_empty(&self) -> bool {
         self.packets == 0
     }
 
-    /// Whether a look should end.
+    /// Whether a look should end: enough packets wait, or there is no room for another datagram.
     pub fn is_full(&self) -> bool {
         self.packets >= OPENED_TOGETHER
             || self.came.len() >= DATAGRAMS_MAX
@@ -64,8 +65,8 @@ impl Core {
         &mut self.come[start..end]
     }
 
-    /// Adds a datagram that was read into [`Core::room`]. `segment` is the length of each packet in it but the last,
-    /// where there are several.
+    /// Adds a datagram that was read into [`Core::room`]. `segment` is the length of each packet in it but the last, if
+    /// there are several.
     pub fn add(
         &mut self,
         arrivals: &mut Arrivals,
@@ -79,7 +80,7 @@ impl Core {
         let packets = bytes.div_ceil(segment);
         let mut stride = segment;
         if packets > 1 && packets <= 2 * SEGMENTS_MAX && self.is_transport(tables, start, bytes) {
-            // A header of IP comes before each.
+            // Opening writes a header of IP before each packet.
             stride = segment + HEAD_ROOM;
             for packet in (1..packets).rev() {
                 let from = start + packet * segment;
@@ -106,8 +107,8 @@ impl Core {
         sa.is_some_and(|sa| sa.mode() == Mode::Transport)
     }
 
-    /// Opens all that came and writes what may come in to the TUN; `with_udp` says whether that takes superpackets of
-    /// UDP.
+    /// Opens all packets that wait, and writes those that policies admit to the TUN. `with_udp` says whether the TUN
+    /// takes superpackets of UDP.
     pub fn open(
         &mut self,
         arrivals: &mut Arrivals,
@@ -127,7 +128,8 @@ impl Core {
             for packet in 0..bytes.div_ceil(segment) {
                 let begin = start + packet * stride;
                 let length = segment.min(bytes - packet * segment);
-                // Everything between the last packet and the end of this one, so that there is room before it.
+                // All memory from the end of the last packet to the end of this one, so that there is head room before
+                // it.
                 let (memory, next) = rest.split_at_mut(begin + length - at);
                 (rest, at) = (next, begin + length);
                 let end = memory.len();
@@ -156,7 +158,7 @@ impl Core {
         }
         worker.open(&tables.sad, now, &mut items);
         let mut packets = Vec::with_capacity(items.len());
-        // Packets of one flow come one after the other, and what is true of one is of the next.
+        // Packets of one flow mostly follow each other, and policies decide alike about them.
         let opened = items.iter().filter_map(|item| Some((item.outcome.done()?, item.frame.bytes())));
         let mut opened = opened.peekable();
         while let Some((first, bytes)) = opened.next() {

@@ -1,5 +1,5 @@
-//! The sockets and the queue of one thread, and what they bring: datagrams, and errors about paths. [`crate::send`] has
-//! what goes.
+//! The sockets and the queue of one thread, and what is read from them: datagrams, and errors about paths.
+//! [`crate::send`] sends.
 
 use crate::bounds::ERRORS_MAX;
 use crate::counters::Figures;
@@ -26,24 +26,24 @@ pub(crate) struct Io {
     pub(crate) sockets: Vec<Option<Socket>>,
     pub(crate) raw: Arc<Raw>,
     pub(crate) figures: Figures,
-    /// Whether the wait of this look for something that is full was spent.
+    /// Whether a wait for a full socket or TUN was in vain in this look: then it waits no more.
     pub(crate) is_spent: bool,
 }
 
-/// A datagram as a socket gave it.
+/// A datagram as read from a socket: its length, the length of its segments, and where it came from.
 pub(crate) struct Received {
     pub(crate) bytes: usize,
     pub(crate) segment: Option<usize>,
     pub(crate) arrival: Option<Arrival>,
 }
 
-/// An error of a path: a packet to there was longer than so many bytes.
+/// An error about a path: a packet to `peer` was longer than `mtu` bytes.
 pub(crate) struct PathError {
     pub(crate) peer: IpAddr,
     pub(crate) mtu: usize,
-    /// The SPI of the packet, where the error quotes as much of it.
+    /// The SPI of the packet, if the error quotes it.
     pub(crate) spi: Option<u32>,
-    /// Whether this machine itself says so.
+    /// Whether the error comes from this machine itself.
     pub(crate) is_local: bool,
 }
 
@@ -93,7 +93,8 @@ pub(crate) fn receive(
     Ok(Received { bytes: message.bytes, segment, arrival })
 }
 
-/// Reads errors that the kernel keeps for a socket; those of paths are given.
+/// Reads at most [`ERRORS_MAX`] errors that the kernel keeps for a socket, and passes those about paths (EMSGSIZE) to
+/// `learn`.
 pub(crate) fn read_errors(fd: BorrowedFd<'_>, control: &mut [u8], mut learn: impl FnMut(PathError)) {
     for _ in 0..ERRORS_MAX {
         let mut quoted = [0; 64];

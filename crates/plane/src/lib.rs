@@ -1,5 +1,5 @@
 //! The packet path of an ESP data plane in user space: from a TUN through [`ipsec`] to sockets and back, with a thread
-//! for each processor. Keys, SAs and policies come from whoever publishes [`Tables`]; IKE is not here.
+//! for each processor. Keys, SAs and policies come from the program that publishes [`Tables`]; IKE is not here.
 //!
 //! # Which function for which need
 //!
@@ -9,20 +9,20 @@
 //! | make sockets, share a port with an IKE daemon | [`open_udp`], [`attach_filter`], [`open_raw`]; [`MARK`] |
 //! | start and stop | [`Shared::new`], [`spawn`], [`Shared::stop`] |
 //! | hand over SAs and policies | [`Shared::publish`], [`Tables`] |
-//! | be told | [`Shared::event_fd`], [`Shared::take_events`] |
+//! | be told of events | [`Shared::event_fd`], [`Shared::take_events`] |
 //! | count | [`Shared::counters`], [`Figures`], [`Loss`] |
-//! | sockets that come and go | [`Shared::add_sockets`], [`Shared::remove_sockets`] |
-//! | the same without sockets | [`Core`], [`Ways`]; [`Superpacket`], [`coalesce`] |
+//! | add and remove sockets | [`Shared::add_sockets`], [`Shared::remove_sockets`] |
+//! | work without sockets | [`Core`], [`Ways`]; [`Superpacket`], [`coalesce`] |
 //!
 //! # How packets go
 //!
-//! One read of the TUN brings as much as 64 KiB of one flow (TSO, USO), which is routed once, cut into the frames in
-//! which it is sealed, and sent with `UDP_SEGMENT`. What the kernel put together of datagrams (`UDP_GRO`) is opened
-//! where it lies, and its payloads are gathered into superpackets for the TUN. Nothing waits for a batch to fill: a
-//! look takes what is there, up to [`bounds`].
+//! One read of the TUN brings up to 64 KiB of one flow (TSO, USO), which is routed once, cut into the frames in which
+//! it is sealed, and sent with `UDP_SEGMENT`. Datagrams that the kernel put together (`UDP_GRO`) are opened in place,
+//! and their payloads are gathered into superpackets for the TUN. Nothing waits for a batch to fill: a look takes what
+//! is there, up to [`bounds`].
 //!
-//! A peer that was authenticated from elsewhere is told of ([`ipsec::Event::Mapping`]) and not followed: both
-//! directions do that together, when their owner calls [`ipsec::Sa::follow`].
+//! An authenticated packet from a new address raises [`ipsec::Event::Mapping`], and moves nothing. The SAs of both
+//! directions follow the peer together, when their owner calls [`ipsec::Sa::follow`].
 //!
 //! # System calls
 //!

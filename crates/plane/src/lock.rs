@@ -1,4 +1,4 @@
-//! Locks that hold on where a thread has panicked.
+//! Locks that still work after a thread has panicked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -19,7 +19,7 @@ struct Waiting<'t> {
     sa: &'t Sa,
     start: usize,
     end: usize,
-    /// Room before it.
+    /// Bytes of room before the packet.
     before: usize,
     bytes: usize,
     /// As [`Placed::cut`].
@@ -32,41 +32,42 @@ pub struct Batch<'t> {
     tables: &'t Tables,
     now: Time,
     waiting: Vec<Waiting<'t>>,
-    /// Bytes of the memory that are taken. Before the first packet is room for headers outside, before others there are
-    /// packets that have left.
+    /// Bytes of the memory that are taken. Headers outside the first packet have room before it; headers outside later
+    /// packets overwrite packets that have left.
     used: usize,
 }
 
 impl<'t> Batch<'t> {
-    /// None yet. Tables and time are those of all of its packets.
+    /// A batch without packets. Tables and time hold for all packets that are added.
     pub fn new(tables: &'t Tables, now: Time) -> Batch<'t> {
         Batch { tables, now, waiting: Vec::with_capacity(FRAMES_MAX), used: HEAD_ROOM }
     }
 
-    /// How many wait.
+    /// Number of packets that wait to be sealed.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether none wait.
+    /// Whether no packet waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Whether a look should end: so many wait that another superpacket would find little room.
+    /// Whether a look should end: half of [`FRAMES_MAX`] packets wait, and another superpacket would find little room.
     pub fn is_full(&self) -> bool {
         self.waiting.len() >= FRAMES_MAX / 2
     }
 }
 
 impl Core {
-    /// Takes what one read of the TUN brought.
+    /// Takes the bytes of one read of the TUN: a packet or superpacket with its vnet header. Its packets are added to
+    /// the batch, sent in clear, or dropped.
     pub fn take<'t>(&mut self, batch: &mut Batch<'t>, ways: &mut impl Ways, bytes: &[u8]) {
         let Ok(packets) = Superpacket::read(bytes) else {
             return self.figures.lose(Loss::TunMalformed, 1);
         };
         let Batch { tables, now, .. } = *batch;
-        // All packets of a superpacket are of one flow. What is dropped was counted.
+        // All packets of a superpacket are of one flow. `route` has counted a packet that is dropped.
         match self.worker.route(&tables.sad, &tables.spd, now, packets.bytes(), packets.amount()) {
             Err(_) => {}
             Ok(Route::Bypass) => self.pass(batch, ways, &packets),
@@ -85,7 +86,7 @@ impl Core {
         }
     }
 
-    /// Takes a piece of a packet, of which the whole decides. Nothing of it leaves before the last one has come.
+    /// Takes a piece of a packet. The whole packet decides where it goes: no piece leaves before the last has come.
     fn gather<'t>(&mut self, batch: &mut Batch<'t>, ways: &mut impl Ways, packets: &Superpacket<'_>) {
         let Batch { tables, now, .. } = *batch;
         let gathered = {
@@ -95,9 +96,9 @@ impl Core {
         let Some(Gathered { packet, mut pieces }) = gathered else { return };
         let amount = Amount::one(packet.len());
         match self.worker.route(&tables.sad, &tables.spd, now, &packet, amount) {
-            // What came out is no piece.
+            // The gathered packet is no piece.
             Err(_) | Ok(Route::Gather) => {}
-            // As they came: their sender has cut them for its path.
+            // The pieces leave as they came: their sender has cut them for its path.
             Ok(Route::Bypass) => {
                 let mut is_told = false;
                 for piece in &mut pieces {
@@ -108,9 +109,9 @@ impl Core {
         }
     }
 
-    /// A packet that is sealed as it is, and cut outside where it is longer than its path: in transport mode, which has
-    /// no pieces, and where policies look at ports, which its pieces would lack at the other end. Where its sender
-    /// forbids that, it is told.
+    /// Seals a packet whole, and has it cut outside if it is longer than its path. Transport mode needs this, since it
+    /// has no pieces. So do policies that look at ports, which pieces would lack at the other end. If the sender has
+    /// forbidden cutting (DF), the packet is dropped and its sender told.
     fn place_long<'t>(&mut self, batch: &mut Batch<'t>, ways: &mut impl Ways, sa: &'t Sa, packet: &[u8]) {
         let outside = self.path_mtu(batch.tables, sa, batch.now);
         let is_long = packet.len() > self.mtu_for(batch.tables, sa, batch.now);
@@ -126,19 +127,19 @@ impl Core {
         self.place(batch, ways, sa, packet.len(), cut, |to| to.copy_from_slice(packet));
     }
 
-    /// Most bytes of a packet outside.
+    /// The longest packet that the path to an SA's peer takes, headers outside included, in bytes.
     fn path_mtu(&self, tables: &Tables, sa: &Sa, now: Time) -> usize {
         self.paths.mtu(&tables.path_mtus, sa.peer().address, now)
     }
 
-    /// Most bytes of a packet inside.
+    /// The longest packet that may be sealed by an SA for that path, in bytes.
     fn mtu_for(&self, tables: &Tables, sa: &Sa, now: Time) -> usize {
         let outside = self.path_mtu(tables, sa, now);
         let path = Path { family: sa.family(), in_udp: sa.in_udp() };
         inner_mtu(sa.suite(), path, sa.mode(), outside)
     }
 
-    /// Has a packet written to where it will be sealed.
+    /// Has `write` put a packet where it will be sealed. A batch that is full is sealed and sent before.
     #[inline]
     fn place<'t>(
         &mut self,
@@ -150,7 +151,7 @@ impl Core {
         write: impl FnOnce(&mut [u8]),
     ) {
         let (before, behind) = sa.room(bytes);
-        // Headers of IP are written before packets of protocol 50, which leave together.
+        // Packets of protocol 50 leave together, and headers of IP are written before each.
         let before = before + if sa.in_udp() { 0 } else { Family::V6.header_bytes() };
         let total = before + bytes + behind;
         if batch.waiting.len() >= FRAMES_MAX || batch.used + total > OUT_BYTES {
@@ -165,7 +166,7 @@ impl Core {
         batch.used += total;
     }
 
-    /// Packets that are longer than their path: cut where they may be, or their sender told, once for all of a
+    /// Fits packets that are longer than their path: they are cut if they may be; else their sender is told, once for a
     /// superpacket.
     fn refit<'t>(
         &mut self,
@@ -191,8 +192,8 @@ impl Core {
         }
     }
 
-    /// Packets that no policy protects: they leave in clear, a hop older, as from any router. So where a route brings
-    /// them back to the TUN they do not go round for ever.
+    /// Sends packets that no policy protects in clear, with one hop less, as any router does. So a route that brings
+    /// them back to the TUN makes no endless loop.
     fn pass(&mut self, batch: &Batch<'_>, ways: &mut impl Ways, packets: &Superpacket<'_>) {
         let mut is_told = false;
         for number in 0..packets.frames() {
@@ -213,7 +214,8 @@ impl Core {
         });
     }
 
-    /// Has a packet go, cut where it is too long and may be, or its sender told, once for all of a superpacket.
+    /// Hands a packet to `go`, in pieces if it is too long and may be cut; else its sender is told, once for a
+    /// superpacket.
     fn fit_one<W: Ways>(
         &mut self,
         ways: &mut W,
@@ -241,8 +243,8 @@ impl Core {
         }
     }
 
-    /// Tells the sender of a packet the MTU, in the name of whom it was for: this machine would not take its own
-    /// address from a device.
+    /// Tells the sender of a packet the MTU. The message has the packet's destination as its source: the kernel takes
+    /// no packet with one of its own addresses from a device.
     fn tell(&mut self, ways: &mut impl Ways, packet: &[u8], inner: &Inner, mtu: usize) {
         let from = inner.flow.destination();
         let message = too_big(packet, mtu, from).filter(|_| !from.is_multicast());
@@ -252,7 +254,7 @@ impl Core {
         }
     }
 
-    /// Seals all that wait, and sends them.
+    /// Seals all packets that wait, and sends them.
     pub fn seal(&mut self, batch: &mut Batch<'_>, ways: &mut impl Ways) {
         if batch.waiting.is_empty() {
             return;
@@ -263,7 +265,7 @@ impl Core {
             let (memory, next) = rest.split_at_mut(waiting.end - waiting.start);
             rest = next;
             let frame = Frame::new(memory, waiting.before, waiting.before + waiting.bytes);
-            // It was placed within its memory.
+            // `place` put the packet within its memory, so `frame` is not `None`.
             items.extend(frame.map(|frame| SealItem::new(waiting.sa, frame)));
         }
         self.worker.seal(batch.now, &mut items);
@@ -295,14 +297,14 @@ impl Core {
     }
 }
 
-/// Numbers of one SA in a batch.
+/// The first and the last sequence number of one SA in a batch.
 struct Run<'t> {
     sa: &'t Sa,
     first: u64,
     last: u64,
 }
 
-/// The numbers that a batch has of each SA.
+/// The sequence numbers of a batch, as a run for each SA.
 fn numbers<'t>(items: &[SealItem<'_, 't>]) -> Vec<Run<'t>> {
     let mut runs: Vec<Run<'t>> = Vec::new();
     for item in items {
@@ -316,7 +318,8 @@ fn numbers<'t>(items: &[SealItem<'_, 't>]) -> Vec<Run<'t>> {
 }
 
 /// Lets threads that took earlier numbers of the same SAs send first, so that packets leave in their order. Two threads
-/// may wait for each other where each has earlier numbers of one SA: so none waits for long.
+/// may wait for each other, if each has the earlier numbers of one SA: so a thread gives up after [`TURN_LOOKS`]
+/// checks.
 fn wait_for_turns(runs: &[Run<'_>]) {
     for look in 0..TURN_LOOKS {
         if runs.iter().all(|run| run.sa.is_turn(run.first)) {
@@ -332,7 +335,7 @@ fn wait_for_turns(runs: &[Run<'_>]) {
     }
 }
 
-/// Takes a hop from a packet; false where it has none left. The checksum of IPv4 is written by the kernel.
+/// Lowers the hop limit of a packet by one; false if it would become 0. The kernel writes the checksum of IPv4.
 fn age(packet: &mut [u8]) -> bool {
     let at = if packet.first().is_some_and(|first| first >> 4 == 4) { 8 } else { 7 };
     let Some(hops) = packet.get_mut(at).filter(|hops| **hops > 1) else { return false };

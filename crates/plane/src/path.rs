@@ -1,8 +1,8 @@
-//! How long packets outside may be: what routes and devices say, lowered by what was learnt of a path.
+//! How long packets outside may be: the MTU that routes and devices state, lowered by what was learnt of a path.
 //!
-//! What routers say (ICMP) is a claim: anyone may send it who guesses addresses and ports. So it lowers an MTU to no
-//! less than the bounds of [`crate::bounds`], for ten minutes, for no more peers than [`PATHS_MAX`], and only where
-//! what it quotes is a packet of an SA to that peer.
+//! A router's message (ICMP) is only a claim: anyone who guesses addresses and ports can send one. So a claim lowers an
+//! MTU to no less than the bounds of [`crate::bounds`], for ten minutes, and for at most [`PATHS_MAX`] peers. If it
+//! quotes an SPI, an SA to that peer must have this SPI.
 
 use crate::bounds::{PATH_MTU_MIN_V4, PATH_MTU_MIN_V6, PATH_SECONDS, PATHS_MAX};
 use crate::lock::lock;
@@ -12,23 +12,23 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// MTU of the paths to peers, as routes and devices say, in bytes from IP's header on.
+/// MTU of the paths to peers, as routes and devices state them, in bytes with the header of IP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathMtus {
-    /// Of all others.
+    /// MTU of the paths to all other peers.
     pub default: usize,
-    /// By the peer's address.
+    /// MTU by the peer's address.
     pub peers: HashMap<IpAddr, usize>,
 }
 
 impl Default for PathMtus {
-    /// That of Ethernet.
+    /// 1,500 for every peer, as Ethernet has.
     fn default() -> PathMtus {
         PathMtus { default: 1500, peers: HashMap::new() }
     }
 }
 
-/// What was learnt, shared by the threads.
+/// The MTUs that were learnt, shared by the threads.
 #[derive(Default)]
 pub(crate) struct Paths {
     learnt: Mutex<HashMap<IpAddr, Learnt>>,
@@ -42,7 +42,7 @@ struct Learnt {
 }
 
 impl Paths {
-    /// Takes a claim about a path; whether it changed anything.
+    /// Takes a claim about a path; returns whether it changed anything.
     pub(crate) fn learn(&self, peer: IpAddr, mtu: usize, now: Time) -> bool {
         let least = match Family::of(peer) {
             Family::V4 => PATH_MTU_MIN_V4,
@@ -51,7 +51,7 @@ impl Paths {
         let mtu = mtu.max(least);
         let mut learnt = lock(&self.learnt);
         let known = learnt.get(&peer).filter(|known| known.until > now);
-        // A path of which less is known to pass stays so until that is forgotten.
+        // A smaller MTU that is known holds until it is forgotten.
         if known.is_some_and(|known| known.mtu <= mtu) {
             return false;
         }
@@ -67,7 +67,7 @@ impl Paths {
     }
 }
 
-/// What a thread knows of paths: a copy, taken again when another thread has learnt more.
+/// A thread's copy of the learnt MTUs, taken again when another thread has learnt more.
 #[derive(Default)]
 pub(crate) struct KnownPaths {
     learnt: HashMap<IpAddr, Learnt>,
@@ -75,7 +75,7 @@ pub(crate) struct KnownPaths {
 }
 
 impl KnownPaths {
-    /// Takes up what was learnt since.
+    /// Takes the copy again if `paths` has changed.
     #[inline]
     pub(crate) fn refresh(&mut self, paths: &Paths) {
         let version = paths.version.load(Ordering::Acquire);
@@ -85,7 +85,7 @@ impl KnownPaths {
         }
     }
 
-    /// The MTU of the path to a peer.
+    /// The MTU of the path to a peer: as stated in `said`, or less if less was learnt.
     #[inline]
     pub(crate) fn mtu(&self, said: &PathMtus, peer: IpAddr, now: Time) -> usize {
         let said = if said.peers.is_empty() {
@@ -122,7 +122,7 @@ mod tests {
             assert_eq!(known(&paths).mtu(&said, peer, after(PATH_SECONDS - 1)), least);
             assert_eq!(known(&paths).mtu(&said, peer, after(PATH_SECONDS)), 1500);
         }
-        // More than is known raises nothing, and more than the device says neither.
+        // An MTU above the known one changes nothing, nor does one above the device's.
         assert!(!paths.learn(v4, 1400, now));
         assert!(paths.learn(v4, 9000, after(PATH_SECONDS)));
         assert_eq!(known(&paths).mtu(&said, v4, after(PATH_SECONDS)), 1500);

@@ -1,45 +1,45 @@
 //! How long a thread polls before it sleeps.
 //!
-//! To sleep and be woken takes a thread, and whoever wakes it, some 10 to 20 microseconds of processor time, the more
-//! where a processor has begun to idle, and most in a virtual machine: longer than a short packet takes in all. So a
-//! thread that has nothing to do looks again for a while, and lets everybody else run in between (`sched_yield`), as
-//! long as waits are so short that this takes less than sleeping.
+//! Sleeping and waking takes a thread and its waker some 10 to 20 microseconds of processor time: more if a processor
+//! has gone idle, and most in a virtual machine. A short packet takes less in all. So a thread that has nothing to do
+//! looks again for a while, and lets others run in between (`sched_yield`), as long as waits are so short that this
+//! takes less than sleeping.
 //!
-//! Each end of a connection waits for the other: while both sleep, waits are long because both sleep. So polling is
-//! tried where waits are not yet short, and kept if that makes them short; what comes at a steady rate is as far apart
-//! as before, and is left to sleep. Where many packets come together, one sleep for all of them is cheap, and more of
-//! them gather meanwhile: then nothing is polled.
+//! The ends of a connection wait for each other: while both sleep, waits are long for that reason alone. So polling is
+//! tried before waits are short, and kept if it makes them short. Packets that come at a steady rate stay as far apart
+//! as before: then the thread sleeps again. If many packets come together, one sleep for all of them is cheap, and more
+//! gather meanwhile: then the thread does not poll.
 
 use std::time::Duration;
 
 /// Longest time of polling in a row.
 const POLL_MAX: Duration = Duration::from_micros(50);
-/// Waits whose mean decides.
+/// Number of waits whose mean decides whether to poll.
 const WINDOW: u32 = 32;
-/// Polling is tried where waits are as short as this on average, in nanoseconds.
+/// Polling is tried if waits are at most this long on average, in nanoseconds.
 const TRY_NS: u64 = 45_000;
-/// It is kept where they are as short as this, in nanoseconds: about what a sleep takes.
+/// Polling is kept if waits are at most this long on average, in nanoseconds: about the time of a sleep.
 const KEEP_NS: u64 = 25_000;
-/// Polling is for packets that come alone: at most so many of them in a window.
+/// Polling is for packets that come alone: upper bound of packets in a window, two for each wait.
 const PACKETS_MAX: u64 = 2 * WINDOW as u64;
-/// The longest that a wait counts for, in nanoseconds, so that one pause decides nothing.
+/// Upper bound of what one wait counts, in nanoseconds, so that one pause decides nothing.
 const WAIT_NS_MAX: u64 = 200_000;
-/// Windows from a trial that failed to the next: the first time, and at most. After each failure it is twice as many.
+/// Windows between a trial that failed and the next: at first, and at most. Each failure doubles them.
 const REST_MIN: u32 = 2;
 const REST_MAX: u32 = 128;
 
-/// What one thread learnt of its waits.
+/// The waits of one thread, and whether it polls.
 #[derive(Debug)]
 pub(crate) struct Patience {
     is_polling: bool,
-    /// Waits of this window, and their sum in nanoseconds.
+    /// Number of waits in this window, and their sum in nanoseconds.
     waits: u32,
     sum_ns: u64,
-    /// Packets at the beginning of the window, of all that were sent or came.
+    /// Number of packets that had been sent or received when the window began.
     packets: u64,
     /// Windows until polling may be tried.
     rest: u32,
-    /// The rest after a trial that fails.
+    /// Windows of rest after a trial that fails.
     next_rest: u32,
 }
 
@@ -56,8 +56,8 @@ impl Patience {
         if self.is_polling { POLL_MAX } else { Duration::ZERO }
     }
 
-    /// Takes in how long a wait was, from when there was nothing left to do until something came, and how many packets
-    /// were sent or came before it in all.
+    /// Takes in how long a wait was, from when nothing was left to do until something came. `packets` is the number of
+    /// packets sent and received so far.
     #[inline]
     pub(crate) fn waited(&mut self, wait: Duration, packets: u64) {
         self.sum_ns += u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX).min(WAIT_NS_MAX);
@@ -131,7 +131,7 @@ mod tests {
             windows(&mut patience, 1, Duration::from_nanos(TRY_NS));
             polled += u32::from(before > Duration::ZERO);
         }
-        // 2, 4, 8 and so on to the longest rest, then one in each of them.
+        // Rests of 2, 4, 8 and so on to the longest; then each rest is the longest.
         let growing = (REST_MAX / REST_MIN).ilog2();
         assert!((growing..growing + 11).contains(&polled), "{polled}");
         // One trial that succeeds makes the next rest short again.

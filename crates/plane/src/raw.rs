@@ -1,4 +1,4 @@
-//! Raw sockets: protocol 50 both ways, and whole packets of IP that leave beside every policy.
+//! Raw sockets: protocol 50 in both directions, and whole packets of IP that leave without a policy.
 
 use crate::error::OpenError;
 use crate::udp::{SOCKET_BYTES, set_up};
@@ -8,17 +8,17 @@ use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, ipproto};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 
-/// The raw sockets of a data plane; those of IPv6 are missing where the kernel has none.
+/// The raw sockets of a data plane; `v6` is `None` if the kernel has no IPv6.
 pub struct Raw {
     pub(crate) v4: Pair,
     pub(crate) v6: Option<Pair>,
 }
 
-/// Those of one family.
+/// The raw sockets of one family.
 pub(crate) struct Pair {
     /// Receives protocol 50, and errors about it.
     pub(crate) esp: OwnedFd,
-    /// Sends any packet, header included.
+    /// Sends packets of IP with their headers.
     pub(crate) any: OwnedFd,
 }
 
@@ -31,10 +31,10 @@ impl Raw {
     }
 }
 
-/// Opens them. Needs CAP_NET_RAW and CAP_NET_ADMIN.
+/// Opens the raw sockets. Needs CAP_NET_RAW and CAP_NET_ADMIN.
 ///
 /// # Errors
-/// [`OpenError`].
+/// [`OpenError`] if a socket cannot be opened or set up.
 pub fn open_raw() -> Result<Raw, OpenError> {
     let v4 = pair(AddressFamily::INET, Ipv4Addr::UNSPECIFIED.into())?;
     let v6 = match pair(AddressFamily::INET6, Ipv6Addr::UNSPECIFIED.into()) {
@@ -56,7 +56,7 @@ fn pair(family: AddressFamily, any: IpAddr) -> Result<Pair, OpenError> {
     let whole = open(ipproto::RAW).map_err(failed)?;
     let set = || -> std::io::Result<()> {
         setsockopt(&whole, sockopt::Mark, &crate::MARK)?;
-        // That a device is too narrow is told there.
+        // The error queue tells that a device's MTU is too small.
         match any {
             IpAddr::V4(_) => setsockopt(&whole, sockopt::Ipv4RecvErr, &true)?,
             IpAddr::V6(_) => setsockopt(&whole, sockopt::Ipv6RecvErr, &true)?,

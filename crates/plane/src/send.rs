@@ -1,5 +1,5 @@
-//! What goes: packets of ESP by the socket of their SA, as many together as one call takes, whole packets by raw
-//! sockets, and packets for the TUN.
+//! Sends packets: of ESP by the socket of their SA, many in one call; whole packets by raw sockets; and packets to the
+//! TUN.
 //!
 //! | packets | socket | together |
 //! |---|---|---|
@@ -31,29 +31,30 @@ fn storage(endpoint: Endpoint) -> SockaddrStorage {
 /// How often sending is tried again after errors.
 const ATTEMPTS_MAX: usize = 2;
 
-/// How sending went.
+/// The result of sending.
 enum Sent {
     All,
-    /// Longer than the device or the path lets through; of several together perhaps only that they are together.
+    /// The packet is longer than the device or the path takes. Several packets may only be too long together.
     TooLong,
     Lost(Loss),
 }
 
 impl Io {
-    /// Waits until something can be written to again, at most [`FULL_WAIT_MS`] in a look; false when that is spent.
+    /// Waits at most [`FULL_WAIT_MS`] until something can be written to again; false if it cannot. From then on,
+    /// nothing is waited for in this look.
     fn wait(is_spent: &mut bool, fd: BorrowedFd<'_>) -> bool {
         if *is_spent {
             return false;
         }
         let wait = Timespec { tv_sec: 0, tv_nsec: FULL_WAIT_MS * 1_000_000 };
         let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
-        // Full for the whole of it, or writable, or interrupted: the next attempt tells.
+        // A wait that timed out or was interrupted is the last of this look.
         *is_spent = !matches!(poll(&mut fds, Some(&wait)), Ok(1..));
         !*is_spent
     }
 
-    /// The socket that an SA sends by: bound to its address and port, or to its port at any address; whether it is the
-    /// latter.
+    /// The socket that an SA sends by: one bound to the SA's address and port, else one bound to its port at any
+    /// address. The flag is true for the latter.
     fn socket_of(&self, source: Endpoint) -> Option<(BorrowedFd<'_>, bool)> {
         let exact = SocketAddr::new(source.address, source.port);
         let mut any = None;
@@ -72,7 +73,8 @@ impl Io {
         any
     }
 
-    /// Sends packets of one kind, each with the length of the first but for the last, which may be shorter.
+    /// Sends packets with the same headers outside by a UDP socket. Each is as long as the first, but the last may be
+    /// shorter.
     fn send_run(&mut self, memory: &[u8], packets: &[Placed]) {
         let first = &packets[0];
         let mut is_spent = self.is_spent;
@@ -88,7 +90,8 @@ impl Io {
                 self.figures.sent_bytes +=
                     packets.iter().map(|packet| (packet.end - packet.start) as u64).sum::<u64>();
             }
-            // One alone is too long when it is told so alone, and only then the kernel says what would fit.
+            // Only an error about a single packet says that it is too long, and only then the kernel states what would
+            // fit.
             Sent::TooLong if packets.len() > 1 => {
                 packets.chunks(1).for_each(|packet| self.send_run(memory, packet));
             }
@@ -113,7 +116,7 @@ impl Io {
         for piece in &pieces {
             self.figures.sends += 1;
             if !self.send_raw(family, piece, &to) {
-                // Without one of them the others are of no use.
+                // Without one of its pieces, the packet's other pieces are of no use.
                 return self.figures.lose(Loss::Send, 1);
             }
         }
@@ -122,7 +125,7 @@ impl Io {
         self.figures.sent_bytes += (packet.end - packet.start) as u64;
     }
 
-    /// Sends a packet of IP with its headers, which carries the mark; whether that could be.
+    /// Sends a packet of IP with its own headers by the raw socket, which bears the mark; false if that failed.
     fn send_raw(&mut self, family: Family, packet: &[u8], to: &SockaddrStorage) -> bool {
         let Some(pair) = self.raw.pair(family) else { return false };
         let parts = [IoSlice::new(packet)];
@@ -140,8 +143,8 @@ impl Io {
         }
     }
 
-    /// Sends packets to one address whose headers are written here, before each: there is room, or what was there has
-    /// left.
+    /// Sends packets to one address, and writes the headers outside before each. The memory there is free, or holds a
+    /// packet that has left.
     fn send_headed(&mut self, memory: &mut [u8], packets: &[Placed]) {
         let first = &packets[0].outer;
         let Some(pair) = self.raw.pair(Family::of(first.source.address)) else {
@@ -186,14 +189,14 @@ impl Io {
                     return self.figures.lose(Loss::SocketFull, rest.len());
                 }
                 Err(rustix::io::Errno::MSGSIZE) => Loss::TooLong,
-                // What an earlier packet met is told once, with the next call, and then forgotten.
+                // The kernel reports the error of an earlier packet once, with the next call, and then forgets it.
                 Err(_) if attempts < ATTEMPTS_MAX => {
                     attempts += 1;
                     continue;
                 }
                 Err(_) => Loss::Send,
             };
-            // The first of them alone.
+            // Only the first of the packets failed.
             self.figures.lose(loss, 1);
             (done, attempts) = (done + 1, 0);
             rest = &mut rest[1..];
@@ -201,7 +204,7 @@ impl Io {
     }
 }
 
-/// Whether two packets can go in one call.
+/// Whether two packets can go in one call: all of their headers outside are the same.
 fn go_together(first: &Outer, second: &Outer) -> bool {
     first.source == second.source
         && first.destination == second.destination
@@ -211,8 +214,7 @@ fn go_together(first: &Outer, second: &Outer) -> bool {
         && first.dont_fragment == second.dont_fragment
 }
 
-/// How many packets of those that are next go in one call: each as long as the first, but for the last, which may be
-/// shorter.
+/// How many of the next packets go in one call: each is as long as the first, but the last may be shorter.
 fn together(packets: &[Placed]) -> usize {
     let first = &packets[0];
     let bytes = first.end - first.start;
@@ -278,7 +280,7 @@ fn send(fd: BorrowedFd<'_>, is_any: bool, memory: &[u8], packets: &[Placed], is_
         used[count] = message;
         count += 1;
     }
-    // Neighbours are one part.
+    // Packets that lie side by side in memory make one part.
     let mut parts = [IoSlice::new(&[]); SEGMENTS_MAX];
     let (mut part, mut start) = (0, first.start);
     for (packet, next) in packets.iter().zip(packets[1..].iter().map(Some).chain([None])) {
@@ -301,7 +303,7 @@ fn send(fd: BorrowedFd<'_>, is_any: bool, memory: &[u8], packets: &[Placed], is_
             }
             Err(Errno::EMSGSIZE) => return Sent::TooLong,
             Err(Errno::EINVAL | Errno::EIO) if packets.len() > 1 => return Sent::TooLong,
-            // What an earlier packet met is told once, with the next call, and then forgotten.
+            // The kernel reports the error of an earlier packet once, with the next call, and then forgets it.
             Err(_) if attempts < ATTEMPTS_MAX => attempts += 1,
             Err(_) => return Sent::Lost(Loss::Send),
         }

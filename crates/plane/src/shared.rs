@@ -1,4 +1,4 @@
-//! What the threads and whoever controls them share: tables, events, figures, sockets that come and go.
+//! The state that the threads and their control share: tables, events, figures, and sockets that come and go.
 
 use crate::bounds::{ADDRESSES_MAX, EVENTS_WAITING_MAX, THREADS_MAX};
 use crate::counters::{Figures, Window};
@@ -15,20 +15,20 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A snapshot of what decides about packets. Whoever changes it publishes another.
+/// A snapshot of the tables that decide about packets. Each change is published as another snapshot.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
-    /// SAs.
+    /// The table of SAs (SAD).
     pub sad: Arc<Sad>,
-    /// Policies.
+    /// The table of policies (SPD).
     pub spd: Arc<Spd>,
-    /// Addresses of this machine: packets for them come in, others go through.
+    /// Addresses of this machine: packets to them come in, other packets are forwarded.
     pub local: Arc<HashSet<IpAddr>>,
-    /// MTU of the paths to peers, as routes and devices say; what is learnt of a path lowers it.
+    /// MTU of the paths to peers, as routes and devices state them; an MTU that is learnt of a path lowers it.
     pub path_mtus: Arc<PathMtus>,
 }
 
-/// What threads and their control share.
+/// The state that threads and their control share.
 pub struct Shared {
     pub(crate) engine: Engine,
     started: Instant,
@@ -38,13 +38,13 @@ pub struct Shared {
     version: AtomicU64,
     taken_up: Arc<TakenUp>,
     events: Mutex<Vec<Event>>,
-    /// How many wait, so that threads keep theirs while there is no room.
+    /// Number of events that wait, so that threads keep theirs while there is no room.
     waiting: AtomicUsize,
     event_fd: OwnedFd,
     stopped: AtomicBool,
     ended: AtomicBool,
     pub(crate) paths: Paths,
-    /// Pieces of packets: those of one may come by queues of several threads.
+    /// Pieces of packets: the pieces of one packet may come by queues of several threads.
     pub(crate) gathering: Mutex<Gathering>,
     /// The identification of the packet that is cut next.
     piece_id: AtomicU32,
@@ -52,62 +52,62 @@ pub struct Shared {
     addresses: Mutex<HashSet<SocketAddr>>,
 }
 
-/// What the control has of one thread.
+/// The state of one thread that its control reads and writes.
 pub(crate) struct Seat {
     pub(crate) window: Window,
     wake: OwnedFd,
     changes: Mutex<Vec<Change>>,
-    /// The version of the tables that it was woken for last.
+    /// The version of the tables that the thread was last woken for.
     woken_for: AtomicU64,
-    /// The version that it looks by from its next look on.
+    /// The version of the tables that the thread uses from its next look on.
     looks_by: AtomicU64,
     taken_up: Arc<TakenUp>,
 }
 
-/// Tells whoever waits that a thread has taken up tables.
+/// Wakes the callers of [`Shared::wait_taken_up`] when a thread has taken up tables.
 #[derive(Default)]
 struct TakenUp {
     guard: Mutex<()>,
     news: Condvar,
 }
 
-/// A socket that comes or goes.
+/// A socket that is added or removed.
 pub(crate) enum Change {
     Add(SocketAddr, OwnedFd),
     Remove(SocketAddr),
 }
 
-/// What all threads counted, and each.
+/// The figures of all threads, and of each.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Summed.
+    /// The sum of all threads' figures.
     pub all: Figures,
-    /// By thread.
+    /// The figures of each thread.
     pub threads: Vec<Figures>,
 }
 
-/// Why sockets were not taken.
+/// Why [`Shared::add_sockets`] refused sockets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SocketError {
-    /// There must be one for each thread.
+    /// There must be one socket for each thread.
     Count {
-        /// As given.
+        /// Number of sockets that were given.
         sockets: usize,
-        /// Threads.
+        /// Number of threads.
         threads: usize,
     },
-    /// Sockets of this address are there.
+    /// There are sockets of this address already.
     Exists(SocketAddr),
-    /// There are sockets of [`ADDRESSES_MAX`] addresses.
+    /// There are sockets of [`ADDRESSES_MAX`] addresses already.
     Full,
 }
 
 impl Shared {
-    /// For so many threads, 1 to [`THREADS_MAX`].
+    /// The state for a number of threads, 1 to [`THREADS_MAX`].
     ///
     /// # Errors
-    /// EINVAL for another number; what the system says where it gives no descriptors.
+    /// EINVAL for another number of threads; the error of the system if it gives no descriptors.
     pub fn new(engine: Engine, threads: usize) -> io::Result<Shared> {
         if threads == 0 || threads > THREADS_MAX {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
@@ -148,18 +148,18 @@ impl Shared {
         })
     }
 
-    /// How many threads it is for.
+    /// Number of threads.
     pub fn thread_count(&self) -> usize {
         self.threads.len()
     }
 
-    /// The time by which SAs are added and threads count: since this was made.
+    /// The time since this state was made: the clock of SAs and threads.
     pub fn now(&self) -> Time {
         Time(self.started.elapsed())
     }
 
-    /// Hands tables to the threads, which take them up with their next batch; those that sleep are woken, so that keys
-    /// of the last tables go.
+    /// Hands tables to the threads, which take them up with their next batch. Threads that sleep are woken, so that the
+    /// keys of the earlier tables go.
     pub fn publish(&self, tables: Tables) {
         let old = std::mem::replace(&mut *lock(&self.tables), Arc::new(tables));
         let version = self.version.fetch_add(1, Ordering::Release) + 1;
@@ -171,9 +171,9 @@ impl Shared {
         self.reap();
     }
 
-    /// Waits, for so long at most, until no thread looks by earlier tables than those that were published last; whether
-    /// that is so. Until then a packet that came before may be routed to an SA that only the earlier ones have: whoever
-    /// takes one out of the tables ends it after this.
+    /// Waits at most `wait` until no thread uses older tables than those published last; returns whether that is so.
+    /// Until then a packet that came before may be routed to an SA that only older tables have. So an SA is taken out
+    /// of the tables first, and ended after this.
     pub fn wait_taken_up(&self, wait: Duration) -> bool {
         let version = self.version();
         let is_late = |seat: &Seat| seat.looks_by.load(Ordering::Acquire) < version;
@@ -183,43 +183,43 @@ impl Shared {
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// Frees earlier tables, with the keys of SAs that are gone, as far as no thread holds them any more; whether some
-    /// are left, for a later call. They are freed here and not by whichever thread was the last, since memory that is
-    /// freed by another thread than it came from is not used again.
+    /// Frees earlier tables that no thread holds any more, with the keys of SAs that are gone. Returns whether some are
+    /// left, for a later call. The thread that held tables last does not free them: memory is used again only if the
+    /// thread that allocated it frees it.
     pub fn reap(&self) -> bool {
         let mut retired = lock(&self.retired);
         retired.retain(|tables| Arc::strong_count(tables) > 1);
         !retired.is_empty()
     }
 
-    /// The tables as published last.
+    /// The tables that were published last.
     pub fn tables(&self) -> Arc<Tables> {
         Arc::clone(&lock(&self.tables))
     }
 
-    /// Another for each packet that is cut outside.
+    /// An identification for a packet that is cut outside; each packet gets another.
     pub(crate) fn next_piece_id(&self) -> u32 {
         loop {
             let id = self.piece_id.fetch_add(1, Ordering::Relaxed);
-            // With IPv4 that would be the next one's, too.
+            // For IPv4, low bits of 0 become 1, which is the next packet's identification.
             if id as u16 != 0 {
                 return id;
             }
         }
     }
 
-    /// Another for each publication.
+    /// Number of the tables that were published last; it grows with each publication.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Whether tables were published.
+    /// Whether tables were ever published.
     pub(crate) fn is_published(&self) -> bool {
         self.version() > 0
     }
 
-    /// Takes the events that have come up, and makes [`Shared::event_fd`] unreadable.
+    /// Takes the events that wait, and makes [`Shared::event_fd`] unreadable.
     pub fn take_events(&self) -> Vec<Event> {
         let _ = rustix::io::read(&self.event_fd, &mut [0; 8]);
         let mut events = lock(&self.events);
@@ -227,17 +227,17 @@ impl Shared {
         std::mem::take(&mut *events)
     }
 
-    /// A descriptor that is readable while there are events.
+    /// A descriptor that is readable while events wait.
     pub fn event_fd(&self) -> BorrowedFd<'_> {
         self.event_fd.as_fd()
     }
 
-    /// Whether there is room for the events of one thread.
+    /// Whether there is room for as many events as one thread can hold.
     pub(crate) fn has_room(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) + EVENTS_MAX <= EVENTS_WAITING_MAX
     }
 
-    /// Adds the events of a thread.
+    /// Adds the events of a thread, and makes [`Shared::event_fd`] readable.
     pub(crate) fn tell(&self, more: Vec<Event>) {
         let mut events = lock(&self.events);
         events.extend(more);
@@ -246,7 +246,7 @@ impl Shared {
         let _ = rustix::io::write(&self.event_fd, &1_u64.to_ne_bytes());
     }
 
-    /// What the threads counted so far.
+    /// The figures of the threads so far.
     pub fn counters(&self) -> Totals {
         let threads: Vec<Figures> = self.threads.iter().map(|seat| seat.window.read()).collect();
         let mut all = Figures::default();
@@ -277,7 +277,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Has the threads close their sockets of an address; whether there were any.
+    /// Has the threads close their sockets of an address; returns whether there were any.
     pub fn remove_sockets(&self, address: SocketAddr) -> bool {
         let mut addresses = lock(&self.addresses);
         let was_there = addresses.remove(&address);
@@ -290,19 +290,19 @@ impl Shared {
         was_there
     }
 
-    /// Ends the threads after their batches.
+    /// Has the threads end after their current batches.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.wake();
     }
 
-    /// Whether a thread ended that was not stopped: packets of its queue and its sockets are lost. [`Shared::event_fd`]
-    /// becomes readable then.
+    /// Whether a thread has ended without [`Shared::stop`]: packets of its queue and its sockets are lost.
+    /// [`Shared::event_fd`] becomes readable then.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// A thread ends.
+    /// Notes that a thread has ended.
     pub(crate) fn end(&self) {
         if !self.is_stopped() {
             self.ended.store(true, Ordering::Release);
@@ -316,25 +316,25 @@ impl Shared {
 
     fn wake(&self) {
         for seat in &self.threads {
-            // A counter that is full is readable.
+            // If the counter is full, the descriptor is readable anyway.
             let _ = rustix::io::write(&seat.wake, &1_u64.to_ne_bytes());
         }
     }
 }
 
 impl Seat {
-    /// Becomes readable when there is something to look at.
+    /// A descriptor that is readable when tables, sockets or the end await the thread.
     pub(crate) fn wake_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
 
-    /// Makes it unreadable, and takes what came. From here on the thread looks by the tables that it was woken for: it
-    /// calls this between two looks, and takes up tables before each.
+    /// Makes [`Seat::wake_fd`] unreadable, and takes the sockets that come or go. The thread calls this between two
+    /// looks, and takes up tables before each look: so from here on it uses the tables that it was woken for.
     pub(crate) fn take_changes(&self) -> Vec<Change> {
         let _ = rustix::io::read(&self.wake, &mut [0; 8]);
         let version = self.woken_for.load(Ordering::Acquire);
         if self.looks_by.swap(version, Ordering::AcqRel) != version {
-            // Whoever has looked, and not begun to wait, is waited for.
+            // A caller that has checked, but does not wait yet, holds this lock, and would miss the news.
             drop(lock(&self.taken_up.guard));
             self.taken_up.news.notify_all();
         }

@@ -1,12 +1,12 @@
-//! What one read of the TUN brings: a packet whose checksum may be missing, or a superpacket, which is cut into the
-//! packets that travel.
+//! One read of the TUN: a packet whose checksum may be missing, or a superpacket, which is cut into the packets that
+//! travel.
 //!
 //! ```text
 //! read:     | vnet header | IP | TCP | payload of 46 and a bit segments |
 //! written:  IP' TCP' payload 1     IP' TCP' payload 2     ...             each where it will be sealed
 //! ```
 //!
-//! Bytes of the payload are copied once, and summed as they arrive where they stay.
+//! Bytes of the payload are copied once, and summed where they were copied to.
 
 use crate::vnet::{Kind, VNET_BYTES, Vnet};
 use engine::Engine;
@@ -17,12 +17,12 @@ const UDP: u8 = 17;
 /// Length of a header of TCP without options, in bytes.
 const TCP_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
-/// Flags that the last segment alone keeps: FIN, PSH.
+/// Flags that only the last segment keeps: FIN, PSH.
 const LAST_FLAGS: u8 = 0x09;
-/// The flag that the first segment alone keeps: CWR.
+/// The flag that only the first segment keeps: CWR.
 const FIRST_FLAGS: u8 = 0x80;
 
-/// What was read from the TUN makes no sense: headers that contradict each other or lie outside the packet.
+/// The bytes read from the TUN are malformed: headers contradict each other or lie outside the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed;
 
@@ -42,7 +42,7 @@ enum Cut {
         start: usize,
         at: usize,
     },
-    /// Headers of so many bytes stand before each piece of the payload.
+    /// The payload is cut into pieces, each behind a copy of the headers.
     Pieces {
         protocol: u8,
         header_bytes: usize,
@@ -51,10 +51,10 @@ enum Cut {
 }
 
 impl<'a> Superpacket<'a> {
-    /// Reads what the TUN gave: a header of the kernel and a packet of IP behind it.
+    /// Reads bytes from the TUN: a vnet header, and a packet of IP behind it.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if headers contradict each other or lie outside the packet.
     pub fn read(bytes: &'a [u8]) -> Result<Superpacket<'a>, Malformed> {
         let (vnet, packet) = bytes.split_first_chunk::<VNET_BYTES>().ok_or(Malformed)?;
         let vnet = Vnet::read(vnet).ok_or(Malformed)?;
@@ -71,7 +71,7 @@ impl<'a> Superpacket<'a> {
             && !inner.is_fragment
             && family.is_none_or(|family| family == flow.family());
         let segment_bytes = usize::from(vnet.segment_bytes);
-        // Extension headers may stand between; the kernel says where TCP begins, and must mean the same.
+        // Extension headers may stand between. TCP or UDP must begin where the kernel says.
         if !fits || segment_bytes == 0 || usize::from(vnet.checksum_start) != inner.payload {
             return Err(Malformed);
         }
@@ -92,30 +92,30 @@ impl<'a> Superpacket<'a> {
         if !vnet.needs_checksum {
             return Ok(Superpacket { packet, inner, cut: Cut::Whole });
         }
-        // A checksum is of the whole packet.
+        // A checksum covers a whole packet: a piece cannot have its own.
         if inner.is_fragment {
             return Err(Malformed);
         }
         let start = usize::from(vnet.checksum_start);
         let at = start + usize::from(vnet.checksum_offset);
-        // Within what stands above IP: the headers that were read stay as they are.
+        // The checksum must lie above IP: the headers that were read stay as they are.
         if start < inner.payload || at + 2 > packet.len() {
             return Err(Malformed);
         }
         Ok(Superpacket { packet, inner, cut: Cut::Sum { start, at } })
     }
 
-    /// What its headers say; of a superpacket the length is that of all.
+    /// The headers that were read; the length is that of the whole superpacket.
     pub fn inner(&self) -> &Inner {
         &self.inner
     }
 
-    /// The packet as read: enough for whoever looks at headers.
+    /// The packet or superpacket without its vnet header, as it was read: enough to look at headers.
     pub fn bytes(&self) -> &'a [u8] {
         self.packet
     }
 
-    /// How many packets it makes.
+    /// Number of packets that it is cut into.
     pub fn frames(&self) -> usize {
         match self.cut {
             Cut::Whole | Cut::Sum { .. } => 1,
@@ -125,10 +125,10 @@ impl<'a> Superpacket<'a> {
         }
     }
 
-    /// All packets that it makes.
+    /// Packets and bytes of all packets that it is cut into.
     pub fn amount(&self) -> Amount {
         let frames = self.frames();
-        // Headers stand once in it, and before each piece.
+        // A superpacket has its headers once, and each packet that is cut from it has a copy.
         let repeated = match self.cut {
             Cut::Whole | Cut::Sum { .. } => 0,
             Cut::Pieces { header_bytes, .. } => (frames - 1) * header_bytes,
@@ -216,7 +216,7 @@ impl<'a> Superpacket<'a> {
     }
 }
 
-/// A checksum of zero says "none" in UDP, and is written as its other zero (RFC 768).
+/// The checksum as written: 0 would mean "none" in UDP, so 0xFFFF stands for it (RFC 768).
 fn written(sum: u16, is_udp: bool) -> u16 {
     if is_udp && sum == 0 { u16::MAX } else { sum }
 }

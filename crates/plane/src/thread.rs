@@ -1,5 +1,5 @@
-//! A thread: waits for its queue, its sockets and its control, and looks at what is ready, a bounded batch at a time
-//! and in turn.
+//! A thread: waits for its queue, its sockets and its control, and serves those that are ready in turn, a bounded batch
+//! each time.
 //!
 //! ```text
 //! epoll ─► TUN      read, cut ─► routed, placed ─► sealed together ─► sent by peer
@@ -32,26 +32,26 @@ use std::time::Duration;
 #[cfg(test)]
 mod tests;
 
-/// What is ready, as the kernel says it.
+/// Which descriptor is ready, as data of its event in epoll.
 const WAKE: u64 = 0;
 const TUN: u64 = 1;
 const RAW_V4: u64 = 2;
 const RAW_V6: u64 = 3;
-/// The sockets by which whole packets leave: of them errors alone are told.
+/// The raw sockets that whole packets leave by: only their errors are reported.
 const ANY_V4: u64 = 4;
 const ANY_V6: u64 = 5;
-/// The first of the sockets of UDP.
+/// The first number of a UDP socket.
 const SOCKETS: u64 = 16;
-/// Most descriptors that one wait tells of; others are told of by the next.
+/// Upper bound of descriptors that one wait reports; the next wait reports the others.
 const READY_MAX: usize = 64;
 
-/// Starts the threads, each with a queue and a socket of every address; protocol 50 is received by the first. They take
-/// packets from the first [`Shared::publish`] on, and run until [`Shared::stop`], or until the TUN is gone, which ends
-/// them with the error.
+/// Starts the threads, each with a queue and a socket of every address; the first also receives protocol 50. They take
+/// packets from the first [`Shared::publish`] on. They run until [`Shared::stop`], or end with an error, for example
+/// when the TUN is gone.
 ///
 /// # Errors
-/// EINVAL where there is not one queue, and one socket of each address, for every thread; what the system says where it
-/// gives no threads.
+/// EINVAL unless every thread has one queue, and one socket of each address; the error of the system if it gives no
+/// threads.
 pub fn spawn(
     shared: &Arc<Shared>,
     queues: Queues,
@@ -86,14 +86,14 @@ pub fn spawn(
             }
         }
     }
-    // A caller that gives up system calls next must not take from a thread what only its beginning needs.
+    // The caller may give up system calls next: those that only a thread's start needs must be over by then.
     for _ in &threads {
         let _ = begun.recv();
     }
     Ok(threads)
 }
 
-/// Tells of the end of a thread, however it comes.
+/// When dropped, notes that its thread has ended, even by a panic.
 struct Ending(Arc<Shared>);
 
 impl Drop for Ending {
@@ -110,22 +110,22 @@ struct Thread {
     io: Io,
     tables: Arc<Tables>,
     version: u64,
-    /// What one read of the TUN brings.
+    /// Memory for one read of the TUN.
     read: Vec<u8>,
     arrivals: Arrivals,
-    /// Whether packets are taken.
+    /// Whether the thread takes packets yet.
     has_begun: bool,
     /// When the last look at the TUN, and at sockets, ended.
     looked: [Time; 2],
     patience: Patience,
 }
 
-/// Places of [`Thread::looked`].
+/// Indexes into [`Thread::looked`].
 const OUTBOUND: usize = 0;
 const INBOUND: usize = 1;
-/// What is ready so soon after the last look is one of many: then all that is there is gathered. Later, one packet
-/// alone goes on its way and nobody asks for others, which would keep the processor from whoever answers; if they are
-/// there they are told of at once.
+/// A descriptor that is ready this soon after the last look has many packets: then all of them are gathered. Later, a
+/// single packet goes on its way without a second read, which would keep the processor from the program that answers.
+/// If there are more packets, epoll reports them at once.
 const SOON: Duration = Duration::from_micros(4);
 
 impl Thread {
@@ -145,7 +145,7 @@ impl Thread {
                 figures: Figures::default(),
                 is_spent: false,
             },
-            // Older than any that is published.
+            // Replaced before the first packet: no published version has this number.
             tables: Arc::default(),
             version: u64::MAX,
             read: vec![0; VNET_BYTES + PACKET_BYTES_MAX],
@@ -156,7 +156,7 @@ impl Thread {
         })
     }
 
-    /// From now on packets are taken. Not before there are tables: by none at all, everything would pass in clear.
+    /// Begins to take packets. Tables must have been published: without policies, everything would pass in clear.
     fn begin(&mut self) -> io::Result<()> {
         let add = |fd: &dyn AsFd, data: u64| {
             epoll::add(&self.epoll, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
@@ -204,7 +204,7 @@ impl Thread {
         }
     }
 
-    /// Waits until something is ready: polls as long as that has paid, then sleeps.
+    /// Waits until something is ready: polls for as long as [`Patience`] says, then sleeps.
     fn wait(&mut self, ready: &mut Vec<Event>) -> io::Result<()> {
         const NOT_AT_ALL: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
         let began = self.shared.now();
@@ -225,20 +225,19 @@ impl Thread {
         Ok(())
     }
 
-    /// Whether tables were published since the last were taken up. A packet that is read in the middle of a look may
-    /// have been sent after that, by somebody who knows of it: a peer that was told of a new SA, or a program that
-    /// waited for its policy.
+    /// Whether newer tables were published than this thread uses. A packet that is read in the middle of a look may
+    /// depend on them: a peer was told of a new SA, or a program waited for its policy.
     #[inline]
     fn is_behind(&self) -> bool {
         self.shared.version() != self.version
     }
 
-    /// Takes up what was published since.
+    /// Takes up newer tables and learnt MTUs, and begins a look, in which a full socket may be waited for.
     #[inline]
     fn refresh(&mut self) {
         let version = self.shared.version();
         if version != self.version {
-            // One that is published in between is taken up now, and again.
+            // Tables that are published between these two lines are taken up now, and once more at the next call.
             self.version = version;
             self.tables = self.shared.tables();
         }
@@ -265,7 +264,8 @@ impl Thread {
                     for socket in &mut self.io.sockets {
                         let gone = socket.take_if(|socket| socket.address == address);
                         if let Some(gone) = gone {
-                            // The supervisor may hold the same socket, which then would still be told of.
+                            // The supervisor may hold the same socket: then closing it here would leave it in the
+                            // interest list.
                             let _ = epoll::delete(&self.epoll, &gone.fd);
                         }
                     }
@@ -339,7 +339,7 @@ impl Thread {
             let received = match receive(fd, memory, &mut control, bound) {
                 Ok(received) => received,
                 Err(Errno::EAGAIN) => break,
-                // What an earlier packet met; the next call tells of packets.
+                // The error of an earlier packet; the next call reads a packet.
                 Err(_) => continue,
             };
             if self.is_behind() {
@@ -374,7 +374,7 @@ impl Thread {
         let (shared, tables, figures) = (&self.shared, &self.tables, &mut self.core.figures);
         let mut control = [0; CONTROL_BYTES];
         read_errors(fd, &mut control, |error| {
-            // Eight bytes of UDP are all that some routers quote; then the kernel has compared the ports.
+            // Some routers quote only the eight bytes of UDP's header, and no SPI; the kernel has compared the ports.
             let is_ours =
                 error.is_local || error.spi.is_none_or(|spi| tables.sad.outbound(spi, error.peer).is_some());
             if is_ours && shared.paths.learn(error.peer, error.mtu, shared.now()) {
@@ -382,12 +382,12 @@ impl Thread {
             }
         });
         if matches!(data, ANY_V4 | ANY_V6) {
-            // Nothing comes there but an error that is kept beside that list; being told of ends it.
+            // These sockets receive no packets, but have a pending error beside the queue, which this read clears.
             let _ = receive(fd, &mut [0; 64], &mut control, Ipv4Addr::UNSPECIFIED.into());
         }
     }
 
-    /// Shows figures and hands on events.
+    /// Shows figures, and hands on events if there is room for them.
     fn show(&mut self) {
         let seat = &self.shared.threads[self.seat];
         seat.window.show(&self.io.figures, &self.core.figures, self.core.worker.counters());
@@ -400,7 +400,7 @@ impl Thread {
     }
 }
 
-/// A socket by the number that it was added with, and the address that it is bound to.
+/// The socket of a number in epoll, and the address that it is bound to.
 fn outside<'s>(raw: &'s Raw, sockets: &'s [Option<Socket>], data: u64) -> Option<(BorrowedFd<'s>, IpAddr)> {
     match data {
         RAW_V4 => Some((raw.v4.esp.as_fd(), Ipv4Addr::UNSPECIFIED.into())),
@@ -414,7 +414,7 @@ fn outside<'s>(raw: &'s Raw, sockets: &'s [Option<Socket>], data: u64) -> Option
     }
 }
 
-/// A raw socket of IPv6 gives the protocol in the port's place.
+/// The arrival with port 0: a raw socket of IPv6 gives the protocol in the port's place.
 fn without_port(arrival: Arrival) -> Arrival {
     Arrival { source: Endpoint::new(arrival.source.address, 0), ..arrival }
 }

@@ -1,4 +1,4 @@
-//! The TUN: a queue for each thread, packets with headers of the kernel ([`crate::vnet`]), segmentation left to us in
+//! The TUN: a queue for each thread, and packets with vnet headers ([`crate::vnet`]). Segmentation is done here, in
 //! both directions.
 
 use crate::bounds::THREADS_MAX;
@@ -10,21 +10,21 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 /// Queues of one TUN, each for one thread.
 pub struct Queues(pub(crate) Vec<Queue>);
 
-/// One of them.
+/// One queue of a TUN.
 pub struct Queue(SyncDevice);
 
 impl Queues {
-    /// How many there are.
+    /// Number of queues.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there is no queue.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the kernel takes and gives superpackets of UDP, from Linux 6.2 on.
+    /// Whether the kernel takes and gives superpackets of UDP (from Linux 6.2 on).
     pub fn with_udp(&self) -> bool {
         self.0.iter().all(Queue::with_udp)
     }
@@ -35,13 +35,13 @@ impl Queue {
         self.0.udp_gso()
     }
 
-    /// Reads one packet or superpacket with its header; never waits.
+    /// Reads one packet or superpacket with its vnet header; never waits.
     #[inline]
     pub(crate) fn read(&self, to: &mut [u8]) -> io::Result<usize> {
         Ok(rustix::io::read(&self.0, to)?)
     }
 
-    /// Writes one packet or superpacket with its header; never waits.
+    /// Writes one packet or superpacket with its vnet header; never waits.
     #[inline]
     pub(crate) fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         Ok(rustix::io::writev(&self.0, parts)?)
@@ -54,12 +54,12 @@ impl AsFd for Queue {
     }
 }
 
-/// Opens a TUN of this name with so many queues, or adds queues to one that is there. Its addresses, MTU and state stay
-/// as they are: new, it has none and is down. A persistent one stays when its last queue is closed. Needs
-/// CAP_NET_ADMIN.
+/// Opens a TUN of this name with a number of queues, or adds queues to an existing TUN. Addresses, MTU and state are
+/// left alone: a new TUN has no addresses and is down. With `persistent`, the TUN stays when its last queue is closed.
+/// Needs CAP_NET_ADMIN.
 ///
 /// # Errors
-/// [`OpenError`].
+/// [`OpenError`] for a number of queues outside 1 to [`THREADS_MAX`], or if the system refuses a step.
 pub fn open_tun(name: &str, queues: usize, persistent: bool) -> Result<Queues, OpenError> {
     let failed =
         |operation| move |cause: io::Error| OpenError::new(operation, format!("the TUN {name}"), cause);

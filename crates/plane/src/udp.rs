@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The kernel numbers the sockets of a port in the order in which they were bound. The filter
-//! (`SO_ATTACH_REUSEPORT_CBPF`) is one for all of them and sees the payload: what is shorter than an ESP header, or
-//! begins with four zeros, is the daemon's (RFC 3948, 2).
+//! (`SO_ATTACH_REUSEPORT_CBPF`) is one for all of them and sees the payload. A payload that is no longer than an ESP
+//! header, or begins with four zero bytes, is the daemon's (RFC 3948, 2).
 
 use crate::bounds::THREADS_MAX;
 use crate::error::OpenError;
@@ -21,15 +21,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 /// the library that is preloaded into IKE daemons marks their sockets with it, too.
 pub const MARK: u32 = 0x0000_E500;
 
-/// Bytes of a socket's buffers.
+/// Size of a socket's send buffer and of its receive buffer, in bytes.
 pub(crate) const SOCKET_BYTES: usize = 8 << 20;
 
-/// Opens so many sockets of one address that share its port, one for each thread, with the filter. Where there is a
-/// daemon, it binds its own afterwards. Buffers are smaller where the caller lacks CAP_NET_ADMIN in the first user
-/// namespace.
+/// Opens `count` sockets of one address that share its port, one for each thread, with the filter. An IKE daemon binds
+/// its own socket afterwards. Buffers are smaller if the caller lacks CAP_NET_ADMIN in the first user namespace.
 ///
 /// # Errors
-/// [`OpenError`]; EINVAL for a number of sockets that no data plane has.
+/// [`OpenError`] if the system refuses a step; its cause is EINVAL for a count outside 1 to [`THREADS_MAX`].
 pub fn open_udp(address: SocketAddr, count: usize) -> Result<Vec<OwnedFd>, OpenError> {
     let failed =
         |operation| move |cause: std::io::Error| OpenError::new(operation, format!("UDP {address}"), cause);
@@ -60,7 +59,7 @@ pub fn open_udp(address: SocketAddr, count: usize) -> Result<Vec<OwnedFd>, OpenE
             .map_err(failed("setting up"))?;
         sockets.push(socket);
     }
-    // One after the other, so that they have the first numbers of the port.
+    // Bound one after the other, so that they get the first numbers of the port.
     for socket in &sockets {
         nix::sys::socket::bind(socket.as_raw_fd(), &SockaddrStorage::from(address))
             .map_err(std::io::Error::from)
@@ -71,8 +70,8 @@ pub fn open_udp(address: SocketAddr, count: usize) -> Result<Vec<OwnedFd>, OpenE
     Ok(sockets)
 }
 
-/// What sockets that send and receive outside have in common: the mark, DF on all that they send, errors told, headers
-/// told, large buffers.
+/// Sets up a socket that sends and receives outside: the mark, DF on all packets, reports of errors and of header
+/// fields, large buffers.
 pub(crate) fn set_up(socket: &impl AsFd, address: IpAddr) -> std::io::Result<()> {
     use rustix::net::sockopt::{
         set_ip_mtu_discover, set_ip_recvtos, set_ipv6_mtu_discover, set_ipv6_recvtclass,
@@ -106,12 +105,12 @@ pub(crate) fn set_up(socket: &impl AsFd, address: IpAddr) -> std::io::Result<()>
     Ok(())
 }
 
-/// Attaches the filter to the sockets of a port, through any of them: ESP goes to one of `count` sockets, the first of
-/// which has the number `first` (that of sockets which others bound before), by its SPI; all else to the socket with
-/// the number `ike`. A number that no socket has leaves the choice to the kernel.
+/// Attaches the filter to the sockets of a port, through any of them. ESP goes to one of `count` sockets by its SPI.
+/// The first of these has the number `first`, which is the number of sockets that others bound before. All else goes to
+/// the socket with the number `ike`. A number that no socket has leaves the choice to the kernel.
 ///
 /// # Errors
-/// What `setsockopt` says; EINVAL for no sockets.
+/// The error of `setsockopt`; EINVAL for a count of 0.
 pub fn attach_filter(socket: &impl AsFd, first: u32, count: u32, ike: u32) -> std::io::Result<()> {
     if count == 0 {
         return Err(nix::errno::Errno::EINVAL.into());
@@ -121,7 +120,7 @@ pub fn attach_filter(socket: &impl AsFd, first: u32, count: u32, ike: u32) -> st
     Ok(setsockopt(socket, sockopt::AttachReusePortCbpf, &program)?)
 }
 
-/// The program, in the classic BPF of Linux.
+/// The filter as a program in the classic BPF of Linux.
 fn filter(first: u32, count: u32, ike: u32) -> [libc::sock_filter; 8] {
     use libc::{
         BPF_A, BPF_ABS, BPF_ADD, BPF_ALU, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_LEN, BPF_MOD,
@@ -130,7 +129,7 @@ fn filter(first: u32, count: u32, ike: u32) -> [libc::sock_filter; 8] {
     let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
     [
         step(BPF_LD | BPF_W | BPF_LEN, 0, 0, 0),
-        // Longer than a header of ESP, or the daemon's.
+        // A payload of at most 8 bytes, the length of an ESP header, is the daemon's.
         step(BPF_JMP | BPF_JGE | BPF_K, 0, 5, 9),
         step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
         step(BPF_JMP | BPF_JEQ | BPF_K, 3, 0, 0),

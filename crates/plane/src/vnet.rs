@@ -1,45 +1,45 @@
 //! The header that a TUN with offload puts before each packet (`struct virtio_net_hdr` of Linux, in the machine's order
 //! of bytes).
 
-/// Its length in bytes.
+/// Length of a vnet header in bytes.
 pub const VNET_BYTES: usize = 10;
 
 const NEEDS_CHECKSUM: u8 = 1;
-/// Congestion window reduced: said of superpackets of TCP, whose first segment alone keeps the flag.
+/// Flag of superpackets of TCP with CWR (congestion window reduced), which only the first segment keeps.
 const WITH_ECN: u8 = 0x80;
 
-/// What a packet is.
+/// Whether a packet is a superpacket, and of which protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// One packet.
+    /// One packet, not a superpacket.
     Whole,
     /// A superpacket of TCP over IPv4.
     TcpV4,
     /// A superpacket of TCP over IPv6.
     TcpV6,
-    /// Datagrams of UDP of one length, but for the last, in one.
+    /// A superpacket of UDP: datagrams of one length, but for the last.
     Udp,
 }
 
-/// The header.
+/// A vnet header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Vnet {
     /// Whether the checksum of TCP or UDP is to be completed: its field holds the sum of the pseudo-header.
     pub needs_checksum: bool,
-    /// What the packet is.
+    /// The kind of the packet behind the header.
     pub kind: Kind,
     /// Length of the headers in bytes, as a hint.
     pub header_bytes: u16,
     /// Length of the payload of each segment but the last, in bytes.
     pub segment_bytes: u16,
-    /// Where what is summed begins.
+    /// Offset of the first byte that the checksum covers.
     pub checksum_start: u16,
-    /// Where the checksum is, from there.
+    /// Offset of the checksum's field from `checksum_start`.
     pub checksum_offset: u16,
 }
 
 impl Vnet {
-    /// Of one packet that is complete.
+    /// The header of one packet that is complete.
     pub const WHOLE: Vnet = Vnet {
         needs_checksum: false,
         kind: Kind::Whole,
@@ -49,7 +49,7 @@ impl Vnet {
         checksum_offset: 0,
     };
 
-    /// Reads a header; None where it asks for what was not offered.
+    /// Reads a header; `None` for a kind of packet that was not offered to the kernel.
     pub fn read(bytes: &[u8; VNET_BYTES]) -> Option<Vnet> {
         let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         let kind = match bytes[1] & !WITH_ECN {
@@ -69,7 +69,7 @@ impl Vnet {
         })
     }
 
-    /// The header as bytes.
+    /// The header as the TUN takes it.
     pub fn bytes(&self) -> [u8; VNET_BYTES] {
         let mut bytes = [0; VNET_BYTES];
         bytes[0] = if self.needs_checksum { NEEDS_CHECKSUM } else { 0 };

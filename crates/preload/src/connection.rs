@@ -1,4 +1,4 @@
-//! Connections to the data plane, and what stands in a descriptor's place while there is none.
+//! Connections to the data plane, and the descriptors that take their place while there is no data plane.
 
 use crate::message::{hello, refusal};
 use crate::place::Place;
@@ -18,18 +18,19 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How long a socket that is asked for, or a request, waits for a data plane that is being restarted.
+/// How long socket(2), or a request, waits for a data plane that is being restarted.
 pub const RETURN_WAIT: Duration = Duration::from_secs(2);
-/// A socket may stand in its folder before it listens, and nothing tells when it does: how often that is looked at.
+/// Time between attempts to connect to a socket that is in its folder but does not listen yet: no event tells when it
+/// does.
 const LISTEN_WAIT: Duration = Duration::from_millis(20);
-/// How often a data plane is looked for where nothing tells that it comes.
+/// Time between looks for a data plane if no inotify(7) tells that it comes.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Bytes of notifications that one call reads.
+/// Bytes of inotify(7) events that one call reads.
 const NOTICES_BYTES: usize = 4096;
 
 static UNTOLD: Cause = Cause::new();
 
-/// A connection to one of the data plane's sockets, which waits for nothing.
+/// A connection to one of the data plane's sockets; calls on it do not wait.
 pub fn to(path: &CStr) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
@@ -37,21 +38,21 @@ pub fn to(path: &CStr) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// A connection for a socket of the host, which has said whose it is.
+/// A connection for a socket of the host, with the hello sent on it.
 pub fn greeted(place: &Place, entry: &Entry) -> Result<OwnedFd, Errno> {
     let socket = to(&place.xfrm)?;
     greet(socket.as_fd(), entry)?;
     Ok(socket)
 }
 
-/// Says whose a connection is.
+/// Sends the hello, which tells whose a connection is.
 pub fn greet(socket: BorrowedFd<'_>, entry: &Entry) -> Result<(), Errno> {
     let bytes = hello(entry.port, entry.groups, entry.options);
     send(socket, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
 }
 
-/// What becomes readable when a data plane comes to the place; where the system has no inotify(7) for this user,
-/// whenever it is time to look for one.
+/// A descriptor that becomes readable when a data plane comes to the place; if the system has no inotify(7) for this
+/// user, a timer that tells when to look for one.
 pub fn notifier(place: &Place) -> Result<OwnedFd, Errno> {
     let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
     let told = inotify::init(flags).and_then(|notifier| arm(notifier.as_fd(), place).map(|()| notifier));
@@ -65,7 +66,7 @@ pub fn notifier(place: &Place) -> Result<OwnedFd, Errno> {
     })
 }
 
-/// Which limit to raise, where it is one that inotify(7) has come to.
+/// The end of a message: which limit to raise, if inotify(7) has come to one; else empty.
 fn help(lacking: Errno) -> &'static str {
     match lacking {
         Errno::MFILE => ": raise fs.inotify.max_user_instances, or this program's limit of descriptors",
@@ -75,7 +76,7 @@ fn help(lacking: Errno) -> &'static str {
     }
 }
 
-/// What becomes readable again and again.
+/// A timer that becomes readable every `LOOK_EVERY`.
 fn ticker() -> Result<OwnedFd, Errno> {
     let every = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.as_nanos() as _ };
     let ticker = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
@@ -84,7 +85,7 @@ fn ticker() -> Result<OwnedFd, Errno> {
     Ok(ticker)
 }
 
-/// Has a notifier look at the folder; at the one above while there is none.
+/// Has a notifier watch the data plane's folder, or the folder above while there is none.
 fn arm(notifier: BorrowedFd<'_>, place: &Place) -> Result<(), Errno> {
     let flags = inotify::WatchFlags::CREATE | inotify::WatchFlags::MOVED_TO;
     inotify::add_watch(notifier, &*place.folder, flags)
@@ -92,24 +93,24 @@ fn arm(notifier: BorrowedFd<'_>, place: &Place) -> Result<(), Errno> {
         .map(drop)
 }
 
-/// Takes what a notifier has told, and has it look again: the folder itself may have come.
+/// Takes the events of a notifier, and has it watch again: the folder itself may have come.
 pub fn rearm(notifier: BorrowedFd<'_>, place: &Place) -> Result<(), Errno> {
     let mut bytes = [0; NOTICES_BYTES];
     while readable(notifier, Duration::ZERO) && read(notifier, &mut bytes)? > 0 {}
     match arm(notifier, place) {
-        // It is a timer, which goes on by itself.
+        // The notifier is a timer, which goes on by itself.
         Err(Errno::INVAL) => Ok(()),
         armed => armed,
     }
 }
 
-/// Waits until there is something to read, not beyond a time.
+/// Waits at most `time` until there is something to read; returns whether there is.
 pub fn readable(fd: BorrowedFd<'_>, time: Duration) -> bool {
     let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&time)).is_ok_and(|ready| ready > 0)
 }
 
-/// A connection, for which a data plane that is being restarted is waited for.
+/// A connection to a data plane that may be restarting: waits at most `time` for its return.
 pub fn after_return(place: &Place, entry: &Entry, time: Duration) -> Result<OwnedFd, Errno> {
     let end = Instant::now() + time;
     let mut told = notifier(place)?;
@@ -130,12 +131,12 @@ pub fn after_return(place: &Place, entry: &Entry, time: Duration) -> Result<Owne
     }
 }
 
-/// Whether something was, or is being, served at the place: then waiting for its return is worth while.
+/// Whether a data plane was, or is, at the place (its folder exists): then waiting for its return is worth while.
 pub fn was_there(place: &Place) -> bool {
     rustix::fs::stat(&*place.folder).is_ok()
 }
 
-/// What answers the requests of a socket with an error, and then ends.
+/// A socket that holds an error for each request that was not answered, and then ends.
 pub fn refusals(entry: &Entry, errno: i32) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (near, far) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
@@ -151,23 +152,23 @@ pub fn unread(socket: BorrowedFd<'_>) -> bool {
     recv(socket, &mut [0; 1], flags).is_ok_and(|(read, _)| read > 0)
 }
 
-/// Device and inode of what a descriptor is open on.
+/// Device and inode of the file that a descriptor is open on; `None` if it is not open.
 pub fn identity(fd: BorrowedFd<'_>) -> Option<(u64, u64)> {
     fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// Whether calls on a descriptor return rather than wait.
+/// Whether calls on a descriptor return rather than wait (O_NONBLOCK).
 pub fn waits_for_nothing(fd: BorrowedFd<'_>) -> bool {
     fcntl_getfl(fd).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::NONBLOCK))
 }
 
-/// Gives a descriptor that is to take another's place its flags; whether that one is closed by exec.
+/// Gives `new` the O_NONBLOCK of `old`, whose place it will take; returns whether `old` is closed by exec.
 pub fn like(new: BorrowedFd<'_>, old: BorrowedFd<'_>) -> Result<bool, Errno> {
     fcntl_setfl(new, fcntl_getfl(old)? & rustix::fs::OFlags::NONBLOCK)?;
     Ok(fcntl_getfd(old)?.contains(FdFlags::CLOEXEC))
 }
 
-/// Gives a descriptor the flags that a program asked of a socket.
+/// Sets the flags that a program asked of a socket: O_NONBLOCK unless `waits`, FD_CLOEXEC unless `inherited`.
 pub fn with_flags(socket: BorrowedFd<'_>, waits: bool, inherited: bool) -> Result<(), Errno> {
     let kept = if waits { rustix::fs::OFlags::empty() } else { rustix::fs::OFlags::NONBLOCK };
     fcntl_setfl(socket, kept)?;

@@ -1,5 +1,5 @@
 //! The functions of the C library that the host calls, but for those that carry messages: sockets, their addresses and
-//! options, and descriptors. Each does for descriptors that are not ours what the C library does.
+//! options, and descriptors. For descriptors that are not ours, each does what the C library does.
 //!
 //! Safety, of all: as the manual page of the function of that name says. What callers point to is read and written
 //! within the lengths that they give.
@@ -21,10 +21,10 @@ const IPV6_XFRM_POLICY: c_int = 35;
 const UDP_ENCAP: c_int = 100;
 /// UDP_ENCAP_ESPINUDP, the largest value that is about ESP; larger ones are about other protocols.
 const UDP_ENCAP_ESPINUDP: c_int = 2;
-/// The bits of a socket's type that are the type.
+/// The bits of `kind` that state the type of socket; the other bits are flags.
 const TYPE: c_int = 0xf;
 
-/// socket(2).
+/// socket(2): an XFRM netlink socket is opened as a connection to the data plane.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     let base = kind & TYPE;
@@ -44,7 +44,7 @@ pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_i
     fd
 }
 
-/// The first bytes of an address.
+/// The bytes of an address; none if the pointer is null.
 ///
 /// # Safety
 /// `address` points to `length` bytes.
@@ -56,7 +56,7 @@ unsafe fn address_bytes<'a>(address: *const sockaddr, length: socklen_t) -> &'a 
     unsafe { std::slice::from_raw_parts(address.cast(), length as usize) }
 }
 
-/// An address of the internet protocols.
+/// An address of the internet protocols; `None` if it is null, too short, or of another family.
 ///
 /// # Safety
 /// `address` points to `length` bytes.
@@ -83,7 +83,7 @@ unsafe fn internet_address(address: *const sockaddr, length: socklen_t) -> Optio
     }
 }
 
-/// bind(2).
+/// bind(2): an XFRM socket takes its port and groups; a UDP socket is prepared for IKE first.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
     if let Some(ours) = of_ours(fd) {
@@ -101,7 +101,7 @@ pub unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, length
     unsafe { real::bind(fd, address, length) }
 }
 
-/// connect(2): netlink's is to the kernel already.
+/// connect(2): an XFRM socket is connected already, as a netlink socket is to the kernel.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
     if of_ours(fd).is_some_and(|ours| inside(|| Ok(ours::entry(ours).is_some())) == Ok(true)) {
@@ -111,7 +111,7 @@ pub unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, len
     unsafe { real::connect(fd, address, length) }
 }
 
-/// Writes bytes to where a caller wants them, and how many there are.
+/// Writes bytes to a caller's memory, as far as there is room, and their number to `length`.
 ///
 /// # Safety
 /// `room` points to as many bytes as `length` points to, unless either is null.
@@ -129,7 +129,7 @@ pub unsafe fn give(bytes: &[u8], room: *mut c_void, length: *mut socklen_t) {
     }
 }
 
-/// getsockname(2).
+/// getsockname(2): an XFRM socket has the netlink address of its port and groups.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn getsockname(
     fd: c_int,
@@ -146,7 +146,7 @@ pub unsafe extern "C-unwind" fn getsockname(
     0
 }
 
-/// getsockopt(2).
+/// getsockopt(2): an XFRM socket gives the options of a netlink socket.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn getsockopt(
     fd: c_int,
@@ -165,7 +165,8 @@ pub unsafe extern "C-unwind" fn getsockopt(
     0
 }
 
-/// setsockopt(2).
+/// setsockopt(2): options of XFRM sockets, and those by which UDP sockets ask for ESP or pass policies, are carried out
+/// here.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn setsockopt(
     fd: c_int,
@@ -183,7 +184,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
             (libc::SOL_NETLINK, _) => {
                 return returned(inside(|| ours::set_option(ours, name, number.unwrap_or(0)).map(|()| 0)));
             }
-            // The bounds of netlink's queues: a connection has its own.
+            // The bounds of netlink's queues have no meaning here: a connection has its own.
             (
                 libc::SOL_SOCKET,
                 libc::SO_SNDBUF | libc::SO_RCVBUF | libc::SO_SNDBUFFORCE | libc::SO_RCVBUFFORCE,
@@ -205,10 +206,10 @@ pub unsafe extern "C-unwind" fn setsockopt(
     unsafe { real::setsockopt(fd, level, name, value, length) }
 }
 
-/// close(2).
+/// close(2): an XFRM socket is also forgotten.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
-    // Before the number can be another's.
+    // Before the kernel can give the number to another file.
     if maybe_ours(fd) {
         inside_always(|| ours::closed(fd));
     }
@@ -220,11 +221,11 @@ fn close_between(first: c_uint, last: c_uint) {
     inside_always(|| maybe_ours_between(first, last).for_each(ours::closed));
 }
 
-/// close_range(2).
+/// close_range(2): XFRM sockets in the range are also forgotten.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
-    // Flags ask that they be closed by exec, or that the table of descriptors be another: then they are not closed
-    // here, or those are that are closed there, which the next call on them finds.
+    // With CLOSE_RANGE_CLOEXEC nothing is closed now. With CLOSE_RANGE_UNSHARE descriptors are closed that the next
+    // call on them finds to be gone.
     if flags == 0 {
         close_between(first, last);
     }
@@ -232,7 +233,7 @@ pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: 
     unsafe { real::close_range(first, last, flags) }
 }
 
-/// closefrom(3).
+/// closefrom(3): XFRM sockets from `first` on are also forgotten.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn closefrom(first: c_int) {
     close_between(first.max(0).unsigned_abs(), c_uint::MAX);
@@ -240,7 +241,7 @@ pub unsafe extern "C-unwind" fn closefrom(first: c_int) {
     unsafe { real::closefrom(first) };
 }
 
-/// Notes that `new`, if it is a descriptor, is a copy of `old`.
+/// Notes that `new`, if it is a descriptor, is a copy of `old`; returns `new`.
 fn copied(old: c_int, new: c_int) -> c_int {
     if new >= 0 && new != old && (maybe_ours(old) || maybe_ours(new)) {
         inside_always(|| ours::copied(borrowed(old), new));
@@ -248,28 +249,29 @@ fn copied(old: c_int, new: c_int) -> c_int {
     new
 }
 
-/// dup(2).
+/// dup(2): the copy of an XFRM socket is also noted.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     // SAFETY: the caller's promise.
     copied(fd, unsafe { real::dup(fd) })
 }
 
-/// dup2(2).
+/// dup2(2): the copy of an XFRM socket is also noted.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn dup2(fd: c_int, new: c_int) -> c_int {
     // SAFETY: the caller's promise.
     copied(fd, unsafe { real::dup2(fd, new) })
 }
 
-/// dup3(2).
+/// dup3(2): the copy of an XFRM socket is also noted.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's promise.
     copied(fd, unsafe { real::dup3(fd, new, flags) })
 }
 
-/// fcntl(2). Where this library is built for, a third argument of any kind is passed in the register of a `long`.
+/// fcntl(2): a copy of an XFRM socket is also noted. On the platforms of this library, a third argument of any kind is
+/// passed in the register of a `long`.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
     // SAFETY: the caller's promise.
@@ -277,7 +279,7 @@ pub unsafe extern "C-unwind" fn fcntl(fd: c_int, command: c_int, argument: c_lon
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) { copied(fd, result) } else { result }
 }
 
-/// The name of fcntl(2) in programs with large files.
+/// fcntl(2) under the name that programs with large files call.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: c_long) -> c_int {
     // SAFETY: the caller's promise.
@@ -285,7 +287,8 @@ pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, command: c_int, argument: c_l
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) { copied(fd, result) } else { result }
 }
 
-/// epoll_ctl(2): what takes the place of a connection is to be in the interest lists that the connection was in.
+/// epoll_ctl(2): interest lists of an XFRM socket are also noted, since a descriptor that takes its place must enter
+/// them.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn epoll_ctl(
     epoll: c_int,

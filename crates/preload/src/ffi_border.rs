@@ -1,5 +1,5 @@
-//! What stands around every function that the host calls: when the library is loaded, when the host forks, and how the
-//! host's own state is left as it was.
+//! The frame of every function that the host calls: the loading of the library, forks of the host, and how the host's
+//! own state is left as it was.
 
 use crate::ffi_real::{errno, find_all, set_errno};
 use crate::ours;
@@ -13,7 +13,7 @@ use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::MutexGuard;
 
-/// Names the folder of the data plane.
+/// The environment variable that names the folder of the data plane.
 const VARIABLE: &CStr = c"CRYPTAND_ESP";
 
 unsafe extern "C" {
@@ -21,7 +21,7 @@ unsafe extern "C" {
     fn secure_getenv(name: *const libc::c_char) -> *mut libc::c_char;
 }
 
-/// What the loader calls before the host's first function.
+/// The function that the loader calls before the host's first function.
 #[cfg_attr(not(test), used, unsafe(link_section = ".init_array"))]
 #[cfg_attr(test, allow(dead_code))]
 static LOADED: extern "C" fn() = loaded;
@@ -34,7 +34,8 @@ extern "C" fn loaded() {
 }
 
 thread_local! {
-    /// The table, while this thread forks: a child is born with a table that nobody is changing. It has no destructor.
+    /// The lock on the table while this thread forks: so a child begins with a table that nobody is changing. It has no
+    /// destructor.
     static HELD: RefCell<Option<ManuallyDrop<MutexGuard<'static, Table>>>> = const { RefCell::new(None) };
 }
 
@@ -46,7 +47,7 @@ extern "C" fn after_fork() {
     let _ = HELD.try_with(|held| held.take().map(ManuallyDrop::into_inner));
 }
 
-/// The data plane's place. A program with more rights than its user takes none from the user's environment.
+/// The data plane's place. A program with more rights than its user (set-user-ID) ignores the user's environment.
 pub fn data_plane() -> Option<&'static Place> {
     place(|| {
         // SAFETY: the name ends in a zero byte.
@@ -57,8 +58,8 @@ pub fn data_plane() -> Option<&'static Place> {
     })
 }
 
-/// Runs what has a result of its own, and leaves `errno`, if that is good, and the signals of the host as they were: no
-/// handler of the host's runs while the table is held. No panic leaves it.
+/// Runs `work` with all signals blocked, so that no handler of the host runs while the table is locked. Afterwards
+/// `errno` and the signal mask are as before. A panic becomes EIO.
 pub fn inside<T>(work: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
     let before = errno();
     let mut all = MaybeUninit::uninit();
@@ -77,7 +78,7 @@ pub fn inside<T>(work: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
     result
 }
 
-/// The same for what cannot fail.
+/// As [`inside`], for work that cannot fail.
 pub fn inside_always(work: impl FnOnce()) {
     let _ = inside(|| {
         work();
@@ -85,18 +86,18 @@ pub fn inside_always(work: impl FnOnce()) {
     });
 }
 
-/// A result as the C library's functions give it.
+/// A result as a C function returns it: for an error, -1 with `errno` set.
 pub fn returned(result: Result<i32, Errno>) -> i32 {
     result.unwrap_or_else(|error| failed(error) as i32)
 }
 
-/// What a function that fails returns.
+/// Sets `errno`, and gives the -1 that a function returns when it fails.
 pub fn failed(error: Errno) -> isize {
     set_errno(error.raw_os_error());
     -1
 }
 
-/// A descriptor of the host, if it may be ours.
+/// A descriptor of the host, if it may be ours; `None` if it surely is not.
 pub fn of_ours<'a>(fd: i32) -> Option<BorrowedFd<'a>> {
     maybe_ours(fd).then(|| borrowed(fd))
 }

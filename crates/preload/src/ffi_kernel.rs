@@ -7,7 +7,7 @@ use libc::{c_int, c_long};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Runs a call of the kernel, and gives its result in place of `errno`.
+/// Runs a system call, and returns its error instead of leaving it in `errno`.
 fn quietly(call: impl FnOnce() -> c_long) -> Result<(), Errno> {
     // SAFETY: the C library gives every thread its own word, which lives as long as the thread.
     let errno = unsafe { &mut *libc::__errno_location() };
@@ -17,14 +17,14 @@ fn quietly(call: impl FnOnce() -> c_long) -> Result<(), Errno> {
     result
 }
 
-/// Makes the number of `over` a copy of `new`; what it was open on is closed.
+/// Makes the number of `over` a copy of `new`; the file that `over` was open on is closed.
 pub fn put_in_place(new: BorrowedFd<'_>, over: BorrowedFd<'_>, closed_by_exec: bool) -> Result<(), Errno> {
     let flags = if closed_by_exec { libc::O_CLOEXEC } else { 0 };
     // SAFETY: both are open; who holds the number of `over` goes on holding it.
     quietly(|| unsafe { libc::syscall(libc::SYS_dup3, new.as_raw_fd(), over.as_raw_fd(), flags) })
 }
 
-/// Puts a descriptor into an interest list, which may be gone.
+/// Puts a descriptor into an interest list; nothing happens if the list is gone.
 pub fn watch(fd: BorrowedFd<'_>, watch: Watch) {
     let event = libc::epoll_event { events: watch.events, u64: watch.data };
     let event = std::ptr::from_ref(&event);

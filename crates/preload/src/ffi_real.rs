@@ -1,5 +1,5 @@
-//! The functions of the C library whose names this library takes: found behind it, in the order in which the loader
-//! looks.
+//! The functions of the C library whose names this library takes. They are looked up behind it, in the loader's order
+//! (RTLD_NEXT).
 
 use libc::{
     c_char, c_int, c_long, c_uint, c_void, epoll_event, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t,
@@ -7,7 +7,7 @@ use libc::{
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The address of a function, which is looked up once.
+/// The address of a function, which is looked up once and kept in `known`; null if there is no such function.
 fn find(known: &AtomicPtr<c_void>, name: &'static CStr) -> *mut c_void {
     let address = known.load(Ordering::Relaxed);
     if !address.is_null() {
@@ -25,14 +25,14 @@ pub fn set_errno(errno: c_int) {
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// What `errno` is.
+/// The value of `errno`.
 pub fn errno() -> c_int {
     // SAFETY: as in `set_errno`.
     unsafe { *libc::__errno_location() }
 }
 
-/// Defines functions that call those of the C library of the same names, and fail with ENOSYS where it has none; and
-/// one that looks all of them up.
+/// Defines functions that call those of the C library of the same names, and fail with ENOSYS if it has none. Also
+/// makes the table by which [`find_all`] looks all of them up.
 macro_rules! real {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
         mod known {
@@ -43,14 +43,14 @@ macro_rules! real {
             )*
         }
 
-        /// Name and address of each.
+        /// Address and name of each function.
         const NAMES: &[(&AtomicPtr<c_void>, &str)] = &[$((&known::$name, concat!(stringify!($name), "\0"))),*];
 
         $(
-            /// The C library's function.
+            /// Calls the C library's function of this name.
             ///
             /// # Safety
-            /// As its manual page says.
+            /// As the manual page of the function says.
             // It may be ended by pthread_cancel(3), which unwinds: nothing of this function has to be dropped.
             pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
                 let name = concat!(stringify!($name), "\0");
@@ -101,7 +101,7 @@ real! {
     poll(descriptors: *mut libc::pollfd, count: libc::nfds_t, time: c_int) -> c_int;
 }
 
-/// Looks all functions up, so that none is looked up in a signal handler or between a fork and an exec.
+/// Looks up all functions, so that none is looked up in a signal handler or between a fork and an exec.
 pub fn find_all() {
     for (known, name) in NAMES {
         if let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) {

@@ -1,7 +1,7 @@
 //! The functions of the C library that carry messages. Safety, of all: as in `ffi`.
 //!
-//! The C library's own calls may be ended by pthread_cancel(3), which unwinds: whatever is held across them needs no
-//! dropping.
+//! The C library's own calls may be ended by pthread_cancel(3), which unwinds: nothing that is held across them may
+//! need to be dropped.
 
 use crate::connection::waits_for_nothing;
 use crate::ffi::give;
@@ -13,12 +13,12 @@ use rustix::io::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::{ptr, slice};
 
-/// Times that one call looks for a connection that lasts.
+/// Upper bound of connections that one call tries.
 const CONNECTIONS_MAX: usize = 4;
-/// Parts of a message that are looked at for requests. iproute2 sends each request as a part.
+/// Upper bound of the parts of a message that are searched for requests. iproute2 sends each request as a part.
 const PARTS_MAX: usize = 64;
 
-/// Bytes of a caller.
+/// Bytes of a caller; none if the pointer is null or the length is impossible.
 ///
 /// # Safety
 /// `bytes` points to `length` bytes, unless it is null, and nobody writes them meanwhile.
@@ -30,11 +30,12 @@ unsafe fn slice<'a>(bytes: *const c_void, length: usize) -> &'a [u8] {
     unsafe { slice::from_raw_parts(bytes.cast(), length) }
 }
 
-/// Sends on a socket of ours. `call` has the C library send.
+/// Sends on a socket of ours, and connects anew if its connection has ended. `call` has the C library send with the
+/// flags that it gets.
 fn send_parts(fd: BorrowedFd<'_>, flags: c_int, parts: &[&[u8]], call: impl Fn(c_int) -> ssize_t) -> ssize_t {
     for _ in 0..CONNECTIONS_MAX {
         inside_always(|| ours::asks(fd, parts));
-        // A socket of netlink has no other end that could go: no signal tells of it.
+        // A netlink socket has no other end that could go away: so no SIGPIPE.
         let sent = call(flags | libc::MSG_NOSIGNAL);
         if sent >= 0 {
             return sent;
@@ -60,8 +61,8 @@ fn send_parts(fd: BorrowedFd<'_>, flags: c_int, parts: &[&[u8]], call: impl Fn(c
     failed(Errno::CONNRESET)
 }
 
-/// Reads from a socket of ours. `call` has the C library read; `seen` is where it puts what it read, and how many bytes
-/// it may.
+/// Reads from a socket of ours. `call` has the C library read; `seen` is the memory that it reads into, and its length
+/// in bytes.
 fn receive(
     fd: BorrowedFd<'_>,
     flags: c_int,
@@ -88,7 +89,7 @@ fn receive(
             }
             libc::ENOTSOCK | libc::ENOTCONN if read < 0 => {}
             _ if read < 0 => return read,
-            // Nothing was wanted, and not how much there is.
+            // The caller wanted no bytes, and did not ask how many there are.
             _ if seen.1 == 0 && flags & libc::MSG_TRUNC == 0 => return read,
             _ => {}
         }
@@ -115,7 +116,7 @@ fn receive(
     failed(Errno::AGAIN)
 }
 
-/// send(2).
+/// send(2), as [`sendto`] without an address.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn send(
     fd: c_int,
@@ -127,7 +128,7 @@ pub unsafe extern "C-unwind" fn send(
     unsafe { sendto(fd, bytes, length, flags, ptr::null(), 0) }
 }
 
-/// sendto(2).
+/// sendto(2): an XFRM socket sends to the data plane, whatever the address.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sendto(
     fd: c_int,
@@ -147,7 +148,7 @@ pub unsafe extern "C-unwind" fn sendto(
     send_parts(ours, flags, &parts, |flags| unsafe { real::sendto(fd, bytes, length, flags, ptr::null(), 0) })
 }
 
-/// The parts of a message, as far as there is room for them.
+/// The parts of a message, at most [`PARTS_MAX`] of them.
 ///
 /// # Safety
 /// `parts` points to `count` descriptions of bytes that nobody writes meanwhile.
@@ -165,7 +166,7 @@ unsafe fn gather<'a>(parts: *const iovec, count: usize) -> [&'a [u8]; PARTS_MAX]
     gathered
 }
 
-/// sendmsg(2).
+/// sendmsg(2): an XFRM socket sends to the data plane, whatever the address.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     let Some(ours) = of_ours(fd).filter(|_| !message.is_null()) else {
@@ -174,7 +175,7 @@ pub unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags
     };
     // SAFETY: the caller's promise.
     let mut message = unsafe { ptr::read_unaligned(message) };
-    // The address of the kernel is where the connection goes, and there is nothing beside the bytes.
+    // The connection goes to the kernel's address anyway, and control messages have no meaning on it.
     (message.msg_name, message.msg_namelen) = (ptr::null_mut(), 0);
     (message.msg_control, message.msg_controllen) = (ptr::null_mut(), 0);
     // SAFETY: the caller's promise.
@@ -183,7 +184,7 @@ pub unsafe extern "C-unwind" fn sendmsg(fd: c_int, message: *const msghdr, flags
     send_parts(ours, flags, &parts, |flags| unsafe { real::sendmsg(fd, &raw const message, flags) })
 }
 
-/// write(2).
+/// write(2), for an XFRM socket as [`sendto`].
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn write(fd: c_int, bytes: *const c_void, length: size_t) -> ssize_t {
     if of_ours(fd).is_some() {
@@ -194,7 +195,7 @@ pub unsafe extern "C-unwind" fn write(fd: c_int, bytes: *const c_void, length: s
     unsafe { real::write(fd, bytes, length) }
 }
 
-/// A message of nothing but these parts.
+/// A message of these parts, without an address and without control messages.
 fn message(parts: *const iovec, count: c_int) -> msghdr {
     // SAFETY: zero bytes are a message without parts.
     let mut message: msghdr = unsafe { std::mem::zeroed() };
@@ -203,7 +204,7 @@ fn message(parts: *const iovec, count: c_int) -> msghdr {
     message
 }
 
-/// writev(2).
+/// writev(2), for an XFRM socket as [`sendmsg`].
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn writev(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
     if of_ours(fd).is_some() {
@@ -215,14 +216,14 @@ pub unsafe extern "C-unwind" fn writev(fd: c_int, parts: *const iovec, count: c_
     unsafe { real::writev(fd, parts, count) }
 }
 
-/// recv(2).
+/// recv(2), as [`recvfrom`] without an address.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn recv(fd: c_int, bytes: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
     // SAFETY: the caller's promise.
     unsafe { recvfrom(fd, bytes, length, flags, ptr::null_mut(), ptr::null_mut()) }
 }
 
-/// recvfrom(2).
+/// recvfrom(2): an XFRM socket reads from the data plane; the sender's address is the kernel's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn recvfrom(
     fd: c_int,
@@ -247,7 +248,7 @@ pub unsafe extern "C-unwind" fn recvfrom(
     read
 }
 
-/// recvmsg(2).
+/// recvmsg(2): an XFRM socket reads from the data plane; the sender's address is the kernel's.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     let Some(ours) = of_ours(fd).filter(|_| !message.is_null()) else {
@@ -282,7 +283,7 @@ pub unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: 
     read
 }
 
-/// read(2).
+/// read(2), for an XFRM socket as [`recv`].
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn read(fd: c_int, bytes: *mut c_void, length: size_t) -> ssize_t {
     if of_ours(fd).is_some() {
@@ -293,7 +294,7 @@ pub unsafe extern "C-unwind" fn read(fd: c_int, bytes: *mut c_void, length: size
     unsafe { real::read(fd, bytes, length) }
 }
 
-/// readv(2).
+/// readv(2), for an XFRM socket as [`recvmsg`].
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn readv(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
     if of_ours(fd).is_some() {
@@ -305,8 +306,8 @@ pub unsafe extern "C-unwind" fn readv(fd: c_int, parts: *const iovec, count: c_i
     unsafe { real::readv(fd, parts, count) }
 }
 
-/// recv(2) in programs that were compiled with checks; `room` is how long the memory is. Too little of it ends the
-/// program.
+/// recv(2) in programs that were compiled with checks (_FORTIFY_SOURCE). `room` is the size of the memory: if it is
+/// less than `length`, the C library ends the program.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn __recv_chk(
     fd: c_int,
@@ -323,7 +324,7 @@ pub unsafe extern "C-unwind" fn __recv_chk(
     unsafe { real::__recv_chk(fd, bytes, length, room, flags) }
 }
 
-/// recvfrom(2) in such programs.
+/// recvfrom(2) in programs that were compiled with checks, as `__recv_chk`.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn __recvfrom_chk(
     fd: c_int,
@@ -342,7 +343,7 @@ pub unsafe extern "C-unwind" fn __recvfrom_chk(
     unsafe { real::__recvfrom_chk(fd, bytes, length, room, flags, address, address_length) }
 }
 
-/// read(2) in such programs.
+/// read(2) in programs that were compiled with checks, as `__recv_chk`.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C-unwind" fn __read_chk(
     fd: c_int,

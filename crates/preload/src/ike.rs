@@ -27,7 +27,7 @@ const ANSWER_BYTES: usize = 256;
 static UNMARKED: Cause = Cause::new();
 static UNSHARED: Cause = Cause::new();
 
-/// Whether it is a UDP socket.
+/// Whether a descriptor is a UDP socket.
 pub fn is_udp(fd: BorrowedFd<'_>) -> bool {
     matches!(sockopt::socket_domain(fd), Ok(AddressFamily::INET | AddressFamily::INET6))
         && sockopt::socket_type(fd) == Ok(SocketType::DGRAM)
@@ -43,12 +43,13 @@ pub fn bypass(fd: BorrowedFd<'_>) -> Result<(), Errno> {
     })
 }
 
-/// What goes before a socket is bound to an address. It is bound whatever comes of it: IKE works without ESP in UDP.
+/// Prepares a socket for being bound: on port 500 or 4500 it is marked, and it shares 4500 with the data plane. A
+/// failure is told and does not stop the bind: IKE works without ESP in UDP.
 pub fn before_bind(fd: BorrowedFd<'_>, address: SocketAddr, place: Option<&Place>) {
     if !matches!(address.port(), IKE | SHARED) || !is_udp(fd) {
         return;
     }
-    // What it says is told; there is nobody to be told an error.
+    // `bypass` has told its error, and bind(2) goes on regardless.
     let _ = bypass(fd);
     if address.port() != SHARED {
         return;
@@ -56,7 +57,7 @@ pub fn before_bind(fd: BorrowedFd<'_>, address: SocketAddr, place: Option<&Place
     let Some(place) = place else { return };
     let mut answer = Text::<ANSWER_BYTES>::new();
     let asked = ask(place, address, &mut answer);
-    // A data plane that comes later can share the port only if this was said of all sockets of it.
+    // A data plane that comes later can share the port only if all of the port's sockets have SO_REUSEPORT.
     let shared = sockopt::set_socket_reuseport(fd, true);
     if let Err(refused) = asked.and(shared) {
         let (path, said) = (shown(&place.plane), answer.shown());
@@ -66,7 +67,7 @@ pub fn before_bind(fd: BorrowedFd<'_>, address: SocketAddr, place: Option<&Place
     }
 }
 
-/// Asks the data plane to open its sockets of an address.
+/// Asks the data plane to open its sockets of an address; `answer` gets what it replies.
 fn ask(place: &Place, address: SocketAddr, answer: &mut Text<ANSWER_BYTES>) -> Result<(), Errno> {
     let mut question = Text::<QUESTION_BYTES>::new();
     write!(question, "bind {address}").map_err(|_| Errno::INVAL)?;
@@ -84,7 +85,7 @@ fn ask(place: &Place, address: SocketAddr, answer: &mut Text<ANSWER_BYTES>) -> R
     }
 }
 
-/// A short text in memory of its own.
+/// A text of at most `BYTES` bytes, without an allocation.
 struct Text<const BYTES: usize> {
     bytes: [u8; BYTES],
     length: usize,
@@ -99,7 +100,7 @@ impl<const BYTES: usize> Text<BYTES> {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// Why the data plane refused, for people: the end of a line.
+    /// Why the data plane refused, as the end of a line for people.
     fn shown(&self) -> Shown<'_> {
         let text = std::str::from_utf8(self.bytes()).unwrap_or_default();
         Shown(text.strip_prefix("error ").unwrap_or_default())
@@ -115,7 +116,7 @@ impl<const BYTES: usize> Write for Text<BYTES> {
     }
 }
 
-/// A reason in brackets, if there is one, without what would move a terminal's cursor.
+/// A reason in brackets, if there is one, without control characters.
 struct Shown<'a>(&'a str);
 
 impl std::fmt::Display for Shown<'_> {

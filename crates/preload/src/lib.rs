@@ -6,11 +6,11 @@
 //!
 //! | what a program does | what happens |
 //! |---|---|
-//! | `socket(AF_NETLINK, …, NETLINK_XFRM)` | a connection to `xfrm.sock`, in whose datagrams netlink's messages go; it comes back when the data plane does |
+//! | `socket(AF_NETLINK, …, NETLINK_XFRM)` | a connection to `xfrm.sock`, whose datagrams carry netlink's messages; it is made anew when the data plane is back |
 //! | binds a UDP socket to port 500 or 4500 | its packets are marked, so that they go around the data plane |
-//! | binds one to port 4500 | the data plane opens its sockets of that address first, and shares the port |
+//! | binds a UDP socket to port 4500 | the data plane opens its sockets of that address first, and shares the port |
 //! | asks for `UDP_ENCAP` | the kernel does not learn of it: it would take ESP for itself, and has none |
-//! | asks that a socket's packets pass (`IP_XFRM_POLICY`) | they are marked |
+//! | asks that a socket's packets pass (`IP_XFRM_POLICY`) | its packets are marked |
 
 // Unit tests export no function of the C library's, and so leave much of it without a caller.
 #![cfg_attr(test, allow(dead_code))]
@@ -28,5 +28,5 @@ mod place;
 mod said;
 mod table;
 
-/// The firewall mark of what goes around the data plane, which its rules of routing know.
+/// The firewall mark of packets that go around the data plane, by which rules of routing know them.
 const MARK: u32 = 0x0000_E500;

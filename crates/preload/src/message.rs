@@ -1,11 +1,11 @@
-//! What of netlink's messages the library reads and writes: headers, hellos and refusals (Linux
+//! The parts of netlink messages that the library reads and writes: headers, hellos and refusals (Linux
 //! `uapi/linux/netlink.h`). All numbers are in native byte order.
 
-/// Bytes of a header.
+/// Length of a header in bytes.
 pub const HEADER_BYTES: usize = 16;
-/// Bytes of a hello.
+/// Length of a hello in bytes.
 pub const HELLO_BYTES: usize = 28;
-/// Bytes of a refusal.
+/// Length of a refusal in bytes.
 pub const REFUSAL_BYTES: usize = 36;
 /// NLMSG_NOOP: a hello.
 const NOOP: u16 = 1;
@@ -13,13 +13,13 @@ const NOOP: u16 = 1;
 const ERROR: u16 = 2;
 /// NLMSG_DONE: the end of a dump.
 const DONE: u16 = 3;
-/// NLM_F_REQUEST.
+/// NLM_F_REQUEST: the message is a request.
 const REQUEST: u16 = 0x1;
 /// NLM_F_MULTI: more messages follow, the last of which is [`DONE`].
 const MULTI: u16 = 0x2;
 /// NLM_F_ACK: an acknowledgement is wanted.
 const ACK: u16 = 0x4;
-/// NLM_F_DUMP, either bit.
+/// NLM_F_DUMP: a listing is wanted; either of its two bits is enough.
 const DUMP: u16 = 0x300;
 /// Requests that something other than an acknowledgement answers: XFRM_MSG_GETSA, GETPOLICY, ALLOCSPI, GETAE,
 /// GETSADINFO, GETSPDINFO and GETDEFAULT.
@@ -30,18 +30,18 @@ const ANSWERED: [u16; 7] = [0x12, 0x15, 0x16, 0x1f, 0x23, 0x25, 0x28];
 pub struct Header {
     /// Bytes of the message with its header.
     pub length: u32,
-    /// What it is.
+    /// The message's type.
     pub kind: u16,
-    /// Of NLM_F_REQUEST and its kin.
+    /// Flags: NLM_F_REQUEST and the like.
     pub flags: u16,
-    /// Ties answers to requests.
+    /// Number by which answers are matched to requests.
     pub sequence: u32,
-    /// The port of who asked.
+    /// Netlink port of the program that asked.
     pub port: u32,
 }
 
 impl Header {
-    /// The header that a message begins with.
+    /// The header that a message begins with; `None` if there are fewer bytes.
     fn read(bytes: &[u8]) -> Option<Self> {
         let (bytes, _) = bytes.split_first_chunk::<HEADER_BYTES>()?;
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *bytes;
@@ -54,7 +54,7 @@ impl Header {
         })
     }
 
-    /// Its bytes.
+    /// The header as bytes.
     fn bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(&self.length.to_ne_bytes());
@@ -65,12 +65,12 @@ impl Header {
         bytes
     }
 
-    /// Whether it asks for something that comes back.
+    /// Whether the message is a request that something answers.
     pub fn awaits(&self) -> bool {
         self.flags & REQUEST != 0 && (self.flags & (ACK | DUMP) != 0 || ANSWERED.contains(&self.kind))
     }
 
-    /// Whether it is the last of what answers `request`.
+    /// Whether the message is the last one that answers `request`.
     pub fn ends(&self, request: &Self) -> bool {
         self.sequence == request.sequence
             && match self.kind {
@@ -81,7 +81,7 @@ impl Header {
     }
 }
 
-/// The headers of a datagram's messages, as far as their lengths hold.
+/// The headers of a datagram's messages, up to the first with an impossible length.
 pub fn headers(datagram: &[u8]) -> impl Iterator<Item = Header> + '_ {
     let mut rest = datagram;
     std::iter::from_fn(move || {
@@ -95,8 +95,8 @@ pub fn headers(datagram: &[u8]) -> impl Iterator<Item = Header> + '_ {
     })
 }
 
-/// What a connection begins with, and what follows each change: whose it is, which events it wants, which options it
-/// has.
+/// The hello that a connection begins with, and that is sent again after each change: its netlink port, the groups of
+/// events that it wants, and its options.
 pub fn hello(port: u32, groups: u32, flags: u32) -> [u8; HELLO_BYTES] {
     let header = Header { length: HELLO_BYTES as u32, kind: NOOP, flags: 0, sequence: 0, port };
     let mut bytes = [0; HELLO_BYTES];
@@ -107,7 +107,7 @@ pub fn hello(port: u32, groups: u32, flags: u32) -> [u8; HELLO_BYTES] {
     bytes
 }
 
-/// The error with which a request ends that nobody answers any more.
+/// The error that ends a request which nobody answers any more.
 pub fn refusal(request: &Header, port: u32, errno: i32) -> [u8; REFUSAL_BYTES] {
     let header =
         Header { length: REFUSAL_BYTES as u32, kind: ERROR, flags: 0, sequence: request.sequence, port };

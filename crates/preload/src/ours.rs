@@ -1,9 +1,10 @@
-//! What calls on XFRM netlink sockets do: connections to the data plane answer as the kernel would.
+//! Calls on XFRM netlink sockets: connections to the data plane answer as the kernel would.
 //!
-//! A data plane that dies ends its connections. The call that notices makes another, says again whose it is, and puts
-//! it in the place of the old one. What was asked and not answered is refused with ECONNRESET: it may have been done,
-//! and so is not asked again. While there is no data plane, the descriptor is an inotify instance that becomes readable
-//! when one comes, or a timer that looks for one: who polls is woken.
+//! A data plane that dies ends its connections. The call that notices makes a new connection, sends the hello again,
+//! and puts the new connection in the place of the old one. Requests without an answer are refused with ECONNRESET:
+//! they may have been carried out, and so are not sent again. While there is no data plane, the descriptor is an
+//! inotify instance that becomes readable when one comes, or a timer that looks for one: so a program that polls is
+//! woken.
 
 use crate::connection::{self, RETURN_WAIT};
 use crate::ffi_kernel;
@@ -27,25 +28,25 @@ static ABSENT: Cause = Cause::new();
 static FULL: Cause = Cause::new();
 static UNWATCHED: Cause = Cause::new();
 
-/// The table, for a time in which no call of the host waits.
+/// Locks the table. The lock must not be held while a call of the host waits.
 pub fn table() -> MutexGuard<'static, Table> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is to be done after a connection was found to have ended.
+/// The next step, after a connection was found to have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The call again.
+    /// Repeat the call.
     Again,
-    /// Nothing before the descriptor is readable: there is no data plane.
+    /// Wait until the descriptor is readable: there is no data plane.
     Wait,
-    /// An error.
+    /// Fail with this error.
     Fail(Errno),
-    /// It is not ours, and never was: what the kernel said is true.
+    /// The descriptor is not ours: the kernel's result stands.
     Foreign,
 }
 
-/// What a descriptor of ours is, if it still is: one that was closed unseen is forgotten.
+/// The entry of a descriptor; `None` if it is not ours. The entry of a descriptor that was closed unseen is removed.
 pub fn entry(fd: BorrowedFd<'_>) -> Option<Entry> {
     checked(&mut table(), fd).map(|entry| *entry)
 }
@@ -60,7 +61,7 @@ fn checked<'a>(table: &'a mut Table, fd: BorrowedFd<'_>) -> Option<&'a mut Entry
     table.get(number)
 }
 
-/// A socket of NETLINK_XFRM. `kind` is SOCK_RAW or SOCK_DGRAM.
+/// Opens a socket of NETLINK_XFRM, which is a connection to the data plane. `kind` is SOCK_RAW or SOCK_DGRAM.
 pub fn open(place: Option<&Place>, kind: i32, waits: bool, inherited: bool) -> Result<OwnedFd, Errno> {
     let Some(place) = place else {
         ABSENT.tell(format_args!(
@@ -95,7 +96,8 @@ fn absent(place: &Place, refused: Errno) {
     ));
 }
 
-/// Changes what a hello tells, and tells it. Without a data plane the next one is told.
+/// Changes the fields of a hello, and sends the hello if they differ. Without a data plane, the next connection sends
+/// it.
 fn change(fd: BorrowedFd<'_>, change: impl FnOnce(&mut Entry)) {
     let mut table = table();
     let Some(entry) = checked(&mut table, fd) else { return };
@@ -107,7 +109,7 @@ fn change(fd: BorrowedFd<'_>, change: impl FnOnce(&mut Entry)) {
     }
 }
 
-/// Binds to an address (`struct sockaddr_nl`).
+/// Binds to an address (`struct sockaddr_nl`): takes its groups, and its port unless that is 0.
 pub fn bind(fd: BorrowedFd<'_>, address: &[u8]) -> Result<(), Errno> {
     let [a, b, _, _, port @ .., g, h, i, j] = address.first_chunk::<ADDRESS_BYTES>().ok_or(Errno::INVAL)?;
     if i32::from(u16::from_ne_bytes([*a, *b])) != libc::AF_NETLINK {
@@ -132,7 +134,7 @@ pub fn address(port: u32, groups: u32) -> [u8; ADDRESS_BYTES] {
     bytes
 }
 
-/// An option of SOL_NETLINK is set.
+/// Sets an option of SOL_NETLINK: memberships of groups, and the forms of acknowledgements.
 pub fn set_option(fd: BorrowedFd<'_>, name: i32, value: i32) -> Result<(), Errno> {
     let group = u32::try_from(value).ok().and_then(|value| value.checked_sub(1));
     let bit = group.and_then(|group| 1u32.checked_shl(group));
@@ -145,7 +147,7 @@ pub fn set_option(fd: BorrowedFd<'_>, name: i32, value: i32) -> Result<(), Errno
         }
         libc::NETLINK_EXT_ACK => EXT_ACK,
         libc::NETLINK_CAP_ACK => CAP_ACK,
-        // They say how overruns and dumps are told, which never differs here.
+        // These options change how overruns and dumps are reported, which is always the same here.
         libc::NETLINK_BROADCAST_ERROR
         | libc::NETLINK_NO_ENOBUFS
         | libc::NETLINK_PKTINFO
@@ -158,7 +160,8 @@ pub fn set_option(fd: BorrowedFd<'_>, name: i32, value: i32) -> Result<(), Errno
     Ok(())
 }
 
-/// An option that the kernel would not tell of such a socket.
+/// The value of an option that the kernel would not tell of a connection, which is no netlink socket; `None` for other
+/// options.
 pub fn option(entry: &Entry, level: i32, name: i32) -> Option<u32> {
     match (level, name) {
         (libc::SOL_SOCKET, libc::SO_DOMAIN) => Some(libc::AF_NETLINK as u32),
@@ -172,28 +175,28 @@ pub fn option(entry: &Entry, level: i32, name: i32) -> Option<u32> {
     }
 }
 
-/// Notes what is about to be sent.
+/// Notes the requests in datagrams that are about to be sent.
 pub fn asks(fd: BorrowedFd<'_>, datagrams: &[&[u8]]) {
     if let Some(entry) = table().get(fd.as_raw_fd()) {
         datagrams.iter().for_each(|datagram| entry.asks(datagram));
     }
 }
 
-/// Takes that back.
+/// Takes back what [`asks`] noted: the datagrams were not sent.
 pub fn has_not_asked(fd: BorrowedFd<'_>, datagrams: &[&[u8]]) {
     if let Some(entry) = table().get(fd.as_raw_fd()) {
         datagrams.iter().for_each(|datagram| entry.has_not_asked(datagram));
     }
 }
 
-/// Notes what was read.
+/// Notes the answers in a datagram that was read.
 pub fn answered(fd: BorrowedFd<'_>, datagram: &[u8]) {
     if let Some(entry) = table().get(fd.as_raw_fd()) {
         entry.answered(datagram);
     }
 }
 
-/// Puts a descriptor in the place of a connection that has ended, with its flags, and into its interest lists.
+/// Puts `new` in the place of a connection that has ended: under its number, with its flags, and in its interest lists.
 fn replace(entry: &mut Entry, fd: BorrowedFd<'_>, new: &OwnedFd, state: State) -> Result<(), Errno> {
     let closed_by_exec = connection::like(new.as_fd(), fd)?;
     let identity = connection::identity(new.as_fd()).ok_or(Errno::BADF)?;
@@ -211,7 +214,7 @@ fn reconnected(entry: &mut Entry, fd: BorrowedFd<'_>, new: &OwnedFd) -> Next {
     replace(entry, fd, new, State::Connected).map_or_else(Next::Fail, |()| Next::Again)
 }
 
-/// Has a descriptor wait for the data plane.
+/// Has a descriptor wait for the data plane, or connects it if the data plane has come meanwhile.
 fn wait(entry: &mut Entry, fd: BorrowedFd<'_>, place: &Place, refused: Errno) -> Next {
     absent(place, refused);
     if entry.state != State::Waiting || connection::rearm(fd, place).is_err() {
@@ -224,7 +227,7 @@ fn wait(entry: &mut Entry, fd: BorrowedFd<'_>, place: &Place, refused: Errno) ->
         }
         UNWATCHED.ended();
     }
-    // It may have come between the attempt and the look at the folder.
+    // The data plane may have come between the attempt and the watch of its folder.
     connection::greeted(place, entry).map_or(Next::Wait, |new| reconnected(entry, fd, &new))
 }
 
@@ -246,7 +249,7 @@ pub fn ended_at_read(fd: BorrowedFd<'_>, place: &Place) -> Next {
     }
 }
 
-/// A call that sends has found that the connection of `fd` has ended. Nothing of it was delivered.
+/// A call that sends has found that the connection of `fd` has ended. None of the call's bytes were delivered.
 pub fn ended_at_send(fd: BorrowedFd<'_>, place: &Place, may_wait: bool) -> Next {
     let (copy, refused) = {
         let mut table = table();
@@ -269,13 +272,13 @@ pub fn ended_at_send(fd: BorrowedFd<'_>, place: &Place, may_wait: bool) -> Next 
     }
     entry.tired = true;
     match wait(entry, fd, place, refused) {
-        // Whether or not there is something to wait with: a send does not.
+        // A send does not wait, whether or not there is a descriptor to wait with.
         Next::Wait | Next::Fail(_) => Next::Fail(Errno::CONNREFUSED),
         other => other,
     }
 }
 
-/// `new` is a copy of `old`, whatever it was before.
+/// Notes that `new` is a copy of `old`, whatever it was before.
 pub fn copied(old: BorrowedFd<'_>, new: i32) {
     let mut table = table();
     let copy = checked(&mut table, old).map(|entry| entry.copied_to(new));
@@ -288,19 +291,19 @@ pub fn copied(old: BorrowedFd<'_>, new: i32) {
     }
 }
 
-/// A descriptor is closed.
+/// Notes that a descriptor is closed.
 pub fn closed(fd: i32) {
     table().remove(fd);
 }
 
-/// A descriptor enters an interest list of epoll, or what is wanted of it there changes.
+/// Notes that a descriptor enters an interest list of epoll, or that its events in the list change.
 pub fn watched(fd: i32, watch: Watch) {
     if let Some(entry) = table().get(fd) {
         entry.watch(watch);
     }
 }
 
-/// A descriptor leaves one.
+/// Notes that a descriptor leaves an interest list of epoll.
 pub fn unwatched(fd: i32, epoll: i32) {
     if let Some(entry) = table().get(fd) {
         entry.unwatch(epoll);

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 const FOLDER: &[u8] = b"/run/cryptand-esp";
 /// The socket at which netlink messages are answered.
 const XFRM: &[u8] = b"xfrm.sock";
-/// The socket at which addresses are asked for.
+/// The socket at which the data plane is asked to open sockets of an address.
 const PLANE: &[u8] = b"plane.sock";
 /// Longest path of a socket in bytes, without the zero byte at its end (unix(7)).
 const PATH_BYTES_MAX: usize = 107;
@@ -19,22 +19,22 @@ pub struct Place {
     pub above: CString,
     /// The data plane's folder.
     pub folder: CString,
-    /// Where netlink messages go.
+    /// The socket that answers netlink messages.
     pub xfrm: CString,
-    /// Where addresses are asked for.
+    /// The socket at which the data plane is asked to open sockets of an address.
     pub plane: CString,
 }
 
 static PLACE: OnceLock<Option<Place>> = OnceLock::new();
 
-/// The data plane's place, which the first call settles: `named` gives what `CRYPTAND_ESP` says.
+/// The data plane's place, which the first call settles: `named` gives the value of `CRYPTAND_ESP`.
 pub fn place(named: impl FnOnce() -> Option<Vec<u8>>) -> Option<&'static Place> {
     PLACE.get_or_init(|| Place::at(&named().unwrap_or_else(|| FOLDER.to_vec()))).as_ref()
 }
 
 impl Place {
-    /// The paths in a folder; none if they are too long for a socket, or not absolute: what a program's working folder
-    /// is changes in its life.
+    /// The paths in a folder. `None` if they are too long for a socket, or not absolute: the working folder of a
+    /// program may change.
     fn at(folder: &[u8]) -> Option<Self> {
         let folder = folder.strip_suffix(b"/").unwrap_or(folder);
         let in_folder = |name: &[u8]| {
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// A path for people.
+/// A path as it is shown to people.
 pub fn shown(path: &CStr) -> &str {
     path.to_str().unwrap_or("(a path that is no text)")
 }

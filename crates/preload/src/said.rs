@@ -1,4 +1,4 @@
-//! What is told on standard error: each cause once, until it has gone.
+//! Messages on standard error: each cause is told once, until it has gone.
 //!
 //! Written with one system call from memory on the stack: the host may be between a fork and an exec, or in a signal
 //! handler.
@@ -6,7 +6,7 @@
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Longest line in bytes.
+/// Longest line in bytes; a longer one is cut.
 const LINE_BYTES: usize = 512;
 
 /// A cause that is told once.
@@ -14,12 +14,12 @@ const LINE_BYTES: usize = 512;
 pub struct Cause(AtomicBool);
 
 impl Cause {
-    /// One that has not been told.
+    /// A cause that has not been told.
     pub const fn new() -> Self {
         Self(AtomicBool::new(false))
     }
 
-    /// Tells it, unless it was told since it last ended.
+    /// Writes the text to standard error, unless the cause was told since it last ended.
     pub fn tell(&self, text: fmt::Arguments<'_>) {
         if self.0.swap(true, Ordering::Relaxed) {
             return;
@@ -29,13 +29,13 @@ impl Cause {
         let _ = rustix::io::write(rustix::stdio::stderr(), line.bytes.get(..line.length).unwrap_or_default());
     }
 
-    /// Notes that it has gone.
+    /// Notes that the cause has gone: when it returns, it is told again.
     pub fn ended(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 }
 
-/// A line that is cut where it would be too long.
+/// A line, which is cut to [`LINE_BYTES`].
 struct Line {
     bytes: [u8; LINE_BYTES],
     length: usize,

@@ -1,22 +1,22 @@
 //! The descriptors of the host that stand for XFRM netlink sockets, and what is known of each.
 //!
-//! A bit for every descriptor tells without a lock that one is not ours, as nearly all are.
+//! A bit for every descriptor tells, without a lock, whether it may be ours; nearly none is.
 
 use crate::message::{HEADER_BYTES, Header, headers};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// XFRM sockets that a process may have at once.
+/// Upper bound of XFRM sockets that a process has at once.
 pub const SOCKETS_MAX: usize = 64;
-/// Requests of one socket that may await answers at once, and be answered if the data plane goes.
+/// Upper bound of requests of one socket that are noted until they are answered, to be refused if the data plane ends.
 pub const ASKED_MAX: usize = 16;
-/// Interest lists of epoll that one socket may be in.
+/// Upper bound of interest lists of epoll that are noted for one socket.
 pub const WATCHES_MAX: usize = 4;
-/// Descriptors end below it.
+/// Descriptors from this number on are never ours.
 pub const DESCRIPTORS_MAX: usize = 1 << 16;
 
 static OURS: [AtomicU64; DESCRIPTORS_MAX / 64] = [const { AtomicU64::new(0) }; DESCRIPTORS_MAX / 64];
 
-/// The word and the bit of a descriptor.
+/// The word and the bit of a descriptor; `None` if it is negative or too high.
 fn place(fd: i32) -> Option<(&'static AtomicU64, u64)> {
     let at = usize::try_from(fd).ok()?;
     Some((OURS.get(at / 64)?, 1 << (at % 64)))
@@ -27,60 +27,61 @@ pub fn maybe_ours(fd: i32) -> bool {
     place(fd).is_some_and(|(word, bit)| word.load(Ordering::Acquire) & bit != 0)
 }
 
-/// The descriptors from `first` on, to `last`, that may be ours.
+/// The descriptors from `first` to `last`, both included, that may be ours.
 pub fn maybe_ours_between(first: u32, last: u32) -> impl Iterator<Item = i32> {
     let end = last.min(DESCRIPTORS_MAX as u32 - 1);
     (first..=end).filter_map(|fd| i32::try_from(fd).ok()).filter(|&fd| maybe_ours(fd))
 }
 
-/// What a descriptor of ours is open on.
+/// The kinds of file that a descriptor of ours is open on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// A connection to the data plane.
     #[default]
     Connected,
-    /// Refusals of what was asked of a data plane that is gone; then the end.
+    /// Refusals of requests to a data plane that has ended; then the end.
     Refusals,
-    /// What tells that the data plane is back.
+    /// A notifier, which becomes readable when the data plane may be back.
     Waiting,
 }
 
-/// That a descriptor is in an interest list of epoll.
+/// A descriptor's place in an interest list of epoll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
-    /// The interest list.
+    /// Descriptor of the interest list.
     pub epoll: i32,
-    /// The events.
+    /// The events that are wanted.
     pub events: u32,
-    /// What comes back with them.
+    /// The value that comes back with each event.
     pub data: u64,
 }
 
-/// One descriptor.
+/// What is known of one descriptor of ours.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The descriptor.
+    /// Number of the descriptor.
     pub fd: i32,
-    /// Device and inode of what it is open on: another number means that it was closed unseen, and is something else.
+    /// Device and inode of the file that it is open on: if they differ, it was closed unseen and is open on another
+    /// file.
     pub identity: (u64, u64),
-    /// What it is open on.
+    /// The kind of file that it is open on.
     pub state: State,
-    /// SOCK_RAW or SOCK_DGRAM, as asked for.
+    /// SOCK_RAW or SOCK_DGRAM, as the host asked.
     pub kind: i32,
-    /// Its netlink port.
+    /// The socket's netlink port.
     pub port: u32,
-    /// Its groups, as bits.
+    /// Groups of events that the socket has joined, as bits.
     pub groups: u32,
-    /// Its options, as a hello tells them.
+    /// The socket's options, as the bits of a hello.
     pub options: u32,
-    /// Whether waiting for the data plane was in vain since the last connection.
+    /// Whether a call has waited for the data plane in vain since the last connection.
     pub tired: bool,
     asked: [Option<Header>; ASKED_MAX],
     watches: [Option<Watch>; WATCHES_MAX],
 }
 
 impl Entry {
-    /// A socket that was just asked for.
+    /// The entry of a socket that was just opened.
     pub const fn new(fd: i32, identity: (u64, u64), kind: i32, port: u32) -> Self {
         Self {
             fd,
@@ -96,12 +97,12 @@ impl Entry {
         }
     }
 
-    /// The same under another descriptor, which has asked nothing and is in no interest list.
+    /// The entry of a copy under another number: it has no open requests, and is in no interest list.
     pub const fn copied_to(self, fd: i32) -> Self {
         Self { fd, asked: [None; ASKED_MAX], watches: [None; WATCHES_MAX], ..self }
     }
 
-    /// Notes the requests in a datagram before it is sent. What is asked beyond [`ASKED_MAX`] is not noted.
+    /// Notes the requests in a datagram before it is sent. Requests beyond [`ASKED_MAX`] are not noted.
     pub fn asks(&mut self, datagram: &[u8]) {
         for header in headers(datagram).filter(Header::awaits) {
             if let Some(free) = self.asked.iter_mut().find(|place| place.is_none()) {
@@ -119,7 +120,7 @@ impl Entry {
         }
     }
 
-    /// Notes what has come back.
+    /// Forgets the requests that the messages of a datagram end.
     pub fn answered(&mut self, datagram: &[u8]) {
         if datagram.len() < HEADER_BYTES {
             return;
@@ -133,17 +134,18 @@ impl Entry {
         }
     }
 
-    /// The requests that nothing has answered.
+    /// The requests that are not answered yet.
     pub fn asked(&self) -> impl Iterator<Item = Header> + '_ {
         self.asked.iter().flatten().copied()
     }
 
-    /// Forgets what was asked.
+    /// Forgets all requests.
     pub fn forget_asked(&mut self) {
         self.asked = [None; ASKED_MAX];
     }
 
-    /// Notes a place in an interest list, in place of an earlier one in the same.
+    /// Notes an interest list, in place of an earlier note of the same list. Lists beyond [`WATCHES_MAX`] are not
+    /// noted.
     pub fn watch(&mut self, watch: Watch) {
         self.unwatch(watch.epoll);
         if let Some(free) = self.watches.iter_mut().find(|place| place.is_none()) {
@@ -151,7 +153,7 @@ impl Entry {
         }
     }
 
-    /// Notes that it has left an interest list.
+    /// Notes that the descriptor has left an interest list.
     pub fn unwatch(&mut self, epoll: i32) {
         for place in &mut self.watches {
             if place.is_some_and(|watch| watch.epoll == epoll) {
@@ -160,25 +162,26 @@ impl Entry {
         }
     }
 
-    /// The interest lists that it is in.
+    /// The interest lists that the descriptor is in.
     pub fn watches(&self) -> impl Iterator<Item = Watch> + '_ {
         self.watches.iter().flatten().copied()
     }
 }
 
-/// All descriptors of ours.
+/// The entries of all descriptors that are ours.
 #[derive(Debug)]
 pub struct Table {
     entries: [Option<Entry>; SOCKETS_MAX],
 }
 
 impl Table {
-    /// No descriptor.
+    /// A table without entries.
     pub const fn new() -> Self {
         Self { entries: [None; SOCKETS_MAX] }
     }
 
-    /// Takes in a descriptor; whether there was room.
+    /// Adds an entry, in place of an earlier one of the same descriptor. False if there is no room, or if the
+    /// descriptor's number is too high.
     pub fn insert(&mut self, entry: Entry) -> bool {
         self.remove(entry.fd);
         let (Some((word, bit)), Some(free)) =
@@ -191,7 +194,7 @@ impl Table {
         true
     }
 
-    /// Forgets a descriptor.
+    /// Removes the entry of a descriptor.
     pub fn remove(&mut self, fd: i32) {
         for place in &mut self.entries {
             if place.is_some_and(|entry| entry.fd == fd) {
@@ -203,7 +206,7 @@ impl Table {
         }
     }
 
-    /// What is known of a descriptor.
+    /// The entry of a descriptor.
     pub fn get(&mut self, fd: i32) -> Option<&mut Entry> {
         self.entries.iter_mut().flatten().find(|entry| entry.fd == fd)
     }

@@ -28,7 +28,7 @@ pub(crate) fn one<'py>(
     answered(py, &reply)
 }
 
-/// Calls a verb for each of these.
+/// Calls a verb for each of these dictionaries.
 pub(crate) fn many<'py>(
     py: Python<'py>,
     facility: &Facility,

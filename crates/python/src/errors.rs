@@ -4,13 +4,13 @@ use facility::{FacilityError, Ran};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The exception for what went wrong between this process and a card.
+/// The exception for an error of the facility; it says whether the request may have run.
 pub(crate) fn of(py: Python<'_>, error: &FacilityError) -> PyErr {
     let may_have_run = error.ran() == Ran::Maybe;
     raise(py, &error.to_string(), may_have_run)
 }
 
-/// Nothing names a home.
+/// The exception for a missing home: no folder is given, and `CRYPTAND_HOME` is not set.
 pub(crate) fn no_home(py: Python<'_>) -> PyErr {
     raise(py, "no home named: give its folder, or set CRYPTAND_HOME", false)
 }

@@ -29,7 +29,7 @@ struct Connection {
 
 #[pymethods]
 impl Connection {
-    /// Opens the home in a folder; without one that of `CRYPTAND_HOME`, or the user's own.
+    /// Opens the home in a folder; without a folder, the home of `CRYPTAND_HOME` or the user's own.
     #[new]
     #[pyo3(signature = (folder, credential_file, domain))]
     fn new(

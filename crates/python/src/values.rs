@@ -49,7 +49,7 @@ impl<'py> Values<'py> {
         Ok(Self { verb, values })
     }
 
-    /// The values as arguments, with what follows from them.
+    /// The values as arguments, with the lengths and counts that follow from them filled in.
     pub(crate) fn arguments(&self) -> Arguments<'_> {
         let mut arguments = Arguments::new(self.verb);
         for (position, value) in self.values.iter().enumerate() {

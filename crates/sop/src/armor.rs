@@ -1,4 +1,4 @@
-//! `armor` and `dearmor`, as streams; and small things in and out of armor.
+//! The subcommands `armor` and `dearmor`, as streams; and armoring and dearmoring of data in memory.
 
 use crate::Tool;
 use crate::failure::told;
@@ -10,15 +10,15 @@ use sop::ops::{self, ArmorLabel, Ready};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 
-/// Bytes that are read at a time.
+/// Length of the blocks that are read, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
 fn malformed(error: &PacketError) -> Error {
     told(error, Error::BadData)
 }
 
-/// Whether armor of packets that begin so has a checksum: GnuPG 2.2 does not see the end of a block without one, and
-/// what begins with version 6 must not have one (RFC 9580, 6.1).
+/// Whether armor of packets that begin with `begin` gets a checksum. GnuPG 2.2 does not see the end of a block without
+/// one; packets of version 6 must not have one (RFC 9580, 6.1).
 fn has_checksum(begin: &[u8]) -> bool {
     match Splitter::new().step(begin) {
         Ok(Step { consumed, event: Event::Header(_) }) => begin.get(consumed) != Some(&6),
@@ -26,7 +26,7 @@ fn has_checksum(begin: &[u8]) -> bool {
     }
 }
 
-/// Packets as a block of armor.
+/// Packets as one block of armor.
 pub(crate) fn armored(packets: &[u8], kind: Kind) -> Vec<u8> {
     let mut text = Vec::new();
     let mut armorer = Armorer::new(kind, has_checksum(packets));
@@ -36,10 +36,10 @@ pub(crate) fn armored(packets: &[u8], kind: Kind) -> Vec<u8> {
     text
 }
 
-/// The packets of a block of armor, or of bytes that are packets already.
+/// The packets in a block of armor; bytes that are packets already are returned as they are.
 ///
 /// # Errors
-/// [`Error::BadData`] where they are neither.
+/// [`Error::BadData`] if `bytes` are neither armor nor packets.
 pub(crate) fn dearmored(bytes: &[u8]) -> Result<Vec<u8>> {
     if look(bytes) == Look::Packets {
         return Ok(bytes.to_vec());
@@ -51,7 +51,7 @@ pub(crate) fn dearmored(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(packets)
 }
 
-/// What packets are, by the first of them.
+/// The armor label that fits packets, by the type of the first one.
 fn kind_of(begin: &[u8]) -> Kind {
     let tag =
         begin.first().map_or(0, |octet| if octet & 0x40 != 0 { octet & 0x3f } else { octet >> 2 & 0x0f });
@@ -63,7 +63,7 @@ fn kind_of(begin: &[u8]) -> Kind {
     }
 }
 
-/// Fills a block, but at the end of the input.
+/// Reads until the block is full or the input ends; returns the number of bytes read.
 fn fill(reader: &mut (dyn Read + Send + Sync), block: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < block.len() {
@@ -77,7 +77,7 @@ fn fill(reader: &mut (dyn Read + Send + Sync), block: &mut [u8]) -> io::Result<u
     Ok(filled)
 }
 
-/// `armor`.
+/// The subcommand `armor`.
 pub struct Armor<'s> {
     label: ArmorLabel,
     tool: PhantomData<&'s Tool>,
@@ -114,7 +114,7 @@ impl Ready for ReadyToArmor<'_> {
         let mut count = fill(self.data, &mut block)?;
         match look(&block[..count]) {
             Look::Packets => {}
-            // What is armored stays as it is.
+            // Input that is armored already is copied unchanged.
             Look::Armor(_) => {
                 sink.write_all(&block[..count])?;
                 io::copy(self.data, sink)?;
@@ -144,7 +144,7 @@ impl Ready for ReadyToArmor<'_> {
     }
 }
 
-/// `dearmor`.
+/// The subcommand `dearmor`.
 pub struct Dearmor<'s>(PhantomData<&'s Tool>);
 
 impl Dearmor<'_> {
@@ -170,7 +170,7 @@ impl Ready for ReadyToDearmor<'_> {
     fn to_writer(self: Box<Self>, sink: &mut (dyn Write + Send + Sync)) -> Result<()> {
         let mut block = vec![0; PIECE_BYTES];
         let mut count = fill(self.data, &mut block)?;
-        // Of nothing there is nothing to take off, as the others have it.
+        // Empty input gives empty output, as in other implementations; packets are copied unchanged.
         if count == 0 || look(&block[..count]) == Look::Packets {
             sink.write_all(&block[..count])?;
             io::copy(self.data, sink)?;

@@ -1,4 +1,4 @@
-//! `certify-userid` and `validate-userid`.
+//! The subcommands `certify-userid` and `validate-userid`.
 
 use crate::Tool;
 use crate::failure::{of_private_key, told};
@@ -15,7 +15,7 @@ use sop::{Password, Result};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// `certify-userid`.
+/// The subcommand `certify-userid`.
 pub struct Certify<'s> {
     tool: &'s Tool,
     user_ids: Vec<String>,
@@ -90,7 +90,7 @@ impl<'s> ops::CertifyUserID<'s, Tool, Certs<'s>, Keys<'s>> for Certify<'s> {
     }
 }
 
-/// `validate-userid`.
+/// The subcommand `validate-userid`.
 pub struct Validate {
     authorities: Vec<Certificate>,
     targets: Vec<Certificate>,
@@ -102,7 +102,11 @@ impl Validate {
         Self { authorities: Vec::new(), targets: Vec::new(), at: now() }
     }
 
-    /// Whether one of the authorities has certified, of each target, a user id that fits.
+    /// Checks that each target has a user id that `fits` accepts and that one of the authorities has certified.
+    ///
+    /// # Errors
+    /// [`Error::MissingArg`] without an authority or a target; [`Error::CertUseridNoMatch`] for a target that is not
+    /// valid or has no such user id.
     fn validate(&self, fits: impl Fn(&str) -> bool) -> Result<()> {
         if self.authorities.is_empty() || self.targets.is_empty() {
             return Err(told("name authorities, and certificates that are validated", Error::MissingArg));
@@ -148,7 +152,7 @@ impl<'s> ops::ValidateUserID<'s, Tool, Certs<'s>> for Validate {
     }
 }
 
-/// The address of a user id as people write it: within angle brackets, else all of it.
+/// The e-mail address in a user id: the text within angle brackets at its end, or all of it without brackets.
 fn address_of(user_id: &str) -> &str {
     let address = user_id.rsplit_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));
     address.unwrap_or(user_id)

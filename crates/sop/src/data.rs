@@ -1,4 +1,4 @@
-//! Where the data of an operation comes from and goes.
+//! Where an operation's input comes from and its output goes.
 
 use crate::failure::of_pipeline;
 use pipeline::{Input, Output, Summary};
@@ -11,19 +11,19 @@ use tempfile::SpooledTempFile;
 /// file.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
-/// Whose streams data travels on.
+/// Which streams an operation reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
-    /// Standard input and output.
+    /// Standard input and output of the process.
     Standard,
-    /// Those that an operation is handed.
+    /// The reader and writer that the crate `sop` hands to the operation.
     Given,
 }
 
 /// The input of an operation.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// The given reader fails.
 pub(crate) fn input(streams: Streams, given: &mut (dyn Read + Send + Sync)) -> Result<Input> {
     Ok(match streams {
         Streams::Standard => Input::Stdin,
@@ -36,10 +36,11 @@ pub(crate) fn input(streams: Streams, given: &mut (dyn Read + Send + Sync)) -> R
     })
 }
 
-/// Runs an operation whose output may be written as it is produced.
+/// Runs an operation whose output may be written as it is produced. Output to a given writer is written only on
+/// success.
 ///
 /// # Errors
-/// Its errors in the draft's words.
+/// The operation's error, as the draft's error.
 pub(crate) fn run(
     streams: Streams,
     sink: &mut (dyn Write + Send + Sync),
@@ -54,7 +55,7 @@ pub(crate) fn run(
 /// Runs an operation whose output is written only on success.
 ///
 /// # Errors
-/// Its errors in the draft's words.
+/// The operation's error, as the draft's error; or the writer fails.
 pub(crate) fn run_waiting(
     sink: &mut (dyn Write + Send + Sync),
     operation: impl FnOnce(Output) -> std::result::Result<Summary, pipeline::Error>,
@@ -65,7 +66,7 @@ pub(crate) fn run_waiting(
     Ok(summary)
 }
 
-/// Output that waits.
+/// Output that is held back, in memory or in an unnamed file, until [`Self::copy_to`].
 #[derive(Clone)]
 pub(crate) struct Waiting(Arc<Mutex<SpooledTempFile>>);
 
@@ -74,7 +75,7 @@ impl Waiting {
         Self(Arc::new(Mutex::new(SpooledTempFile::new(WAITING_BYTES_MAX))))
     }
 
-    /// Lets it leave.
+    /// Writes all that was held back to `sink`.
     pub(crate) fn copy_to(&self, sink: &mut (dyn Write + Send + Sync)) -> io::Result<()> {
         let mut file = self.0.lock().map_err(|_| io::Error::other("a writer did not finish"))?;
         file.rewind()?;

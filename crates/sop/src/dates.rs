@@ -1,7 +1,8 @@
 //! Dates as they are typed (draft, 5.8): `now`, or a date of ISO 8601, which may be followed by a time.
 
-/// Whether this is a date that is understood: `YYYY-MM-DD`, `YYYY-DDD` or the same without hyphens; behind a month and
-/// day perhaps `T` with `HH:MM`, `HH:MM:SS` or the same without colons, and a zone: `Z`, `+HH:MM`, `+HHMM` or `+HH`.
+/// Whether `text` is `now` or a date of the form `YYYY-MM-DD`, `YYYY-DDD` or the same without hyphens. Behind a month
+/// and day may follow `T` with `HH:MM`, `HH:MM:SS` or the same without colons, and a zone: `Z`, `+HH:MM`, `+HHMM` or
+/// `+HH`.
 pub(crate) fn is_date(text: &str) -> bool {
     if text == "now" {
         return true;
@@ -48,7 +49,7 @@ fn is_time_with_zone(text: &str) -> bool {
 
 fn is_time(time: &str) -> bool {
     let with_second = fields(time, ":", [2, 2, 2]).or_else(|| fields(time, "", [2, 2, 2]));
-    // A leap second has the number 60.
+    // 60 is the number of a leap second.
     with_second.is_some_and(|[hour, minute, second]| hour < 24 && minute < 60 && second <= 60)
         || is_hour_and_minute(time)
 }
@@ -62,7 +63,8 @@ fn is_hour(zone: &str) -> bool {
     fields(zone, "", [2]).is_some_and(|[hour]| hour < 24)
 }
 
-/// Numbers of so many digits each, with this between them; none where the text is not all of that.
+/// The numbers in `text`, each of as many digits as `digits` says, with `between` between them; `None` if the text has
+/// another form.
 fn fields<const N: usize>(text: &str, between: &str, digits: [usize; N]) -> Option<[u32; N]> {
     let mut rest = text;
     let mut numbers = [0; N];

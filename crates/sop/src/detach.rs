@@ -1,4 +1,4 @@
-//! `inline-detach`: a signed message as its text and its signatures. Nothing is verified.
+//! The subcommand `inline-detach`: splits a signed message into its text and its signatures. Nothing is verified.
 
 use crate::Tool;
 use crate::data;
@@ -15,12 +15,12 @@ use sop::ops::{self, Ready};
 use std::fmt::Display;
 use std::io::{BufReader, Cursor, Read, Write};
 
-/// Bytes that are read at a time.
+/// Length of the pieces in which a cleartext message is read, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
-/// Longest message in bytes: it is taken apart in memory.
+/// Longest message in bytes; it is taken apart in memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 30;
 
-/// `inline-detach`.
+/// The subcommand `inline-detach`.
 pub struct InlineDetach<'s> {
     tool: &'s Tool,
 }

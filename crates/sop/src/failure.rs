@@ -1,5 +1,5 @@
-//! Mapping of our errors to the draft's exit codes. These are numbers without detail, so the details go to standard
-//! error first.
+//! Maps our errors to the draft's exit codes. These are numbers without detail, so the details go to standard error
+//! first.
 
 use openpgp::PrivateKeyError;
 use openpgp::certificate::{CertificateError, Unusable};
@@ -8,18 +8,18 @@ use sop::errors::Error;
 use std::fmt::Display;
 use std::io;
 
-/// Prints the cause, and returns the draft's error.
+/// Prints the cause to standard error and returns the draft's error.
 pub(crate) fn told(cause: impl Display, error: Error) -> Error {
     eprintln!("cryptand-sop: {cause}");
     error
 }
 
-/// Bytes are no certificate or key.
+/// The draft's error for bytes that are no certificate or key.
 pub(crate) fn of_certificate(error: &CertificateError) -> Error {
     told(error, Error::BadData)
 }
 
-/// A certificate cannot be encrypted to.
+/// The draft's error for a certificate that cannot be encrypted to.
 pub(crate) fn of_recipient(error: &Unusable) -> Error {
     let kind = match error {
         Unusable::Unsupported { .. } => Error::UnsupportedAsymmetricAlgo,
@@ -28,25 +28,25 @@ pub(crate) fn of_recipient(error: &Unusable) -> Error {
     told(error, kind)
 }
 
-/// A key cannot sign.
+/// The draft's error for a key that cannot sign.
 pub(crate) fn of_signer(error: &Unusable) -> Error {
     told(error, Error::KeyCannotSign)
 }
 
-/// A private key did not do its part.
+/// The draft's error for a private key's operation that failed.
 pub(crate) fn of_private_key(error: &PrivateKeyError) -> Error {
     let kind = match error {
         PrivateKeyError::Locked => Error::KeyIsProtected,
         PrivateKeyError::Unsupported { .. } => Error::UnsupportedAsymmetricAlgo,
         PrivateKeyError::Malformed { .. } => Error::BadData,
         PrivateKeyError::NotOpened => Error::CannotDecrypt,
-        // A card that did not do it, for one.
+        // An operation that a card failed to do, for example.
         _ => Error::UnspecifiedFailure,
     };
     told(error, kind)
 }
 
-/// A message was not made, opened or verified.
+/// The draft's error for a message that was not made, opened or verified.
 pub(crate) fn of_pipeline(error: PipelineError) -> Error {
     let kind = match &error {
         PipelineError::Malformed { .. } | PipelineError::Truncated { .. } | PipelineError::Limit { .. } => {

@@ -1,4 +1,5 @@
-//! The keys and certificates that a command line names: those that decrypt messages, and those of possible signers.
+//! The keys and certificates that a command line names: keys that decrypt messages, and certificates of possible
+//! signers.
 
 use crate::failure::{of_private_key, of_signer, told};
 use openpgp::body::grammar::Protected;
@@ -15,31 +16,32 @@ use sop::plumbing::PasswordsAreHumanReadable;
 use sop::{Password, Result};
 use std::sync::Arc;
 
-/// A passphrase as it was given, and as the draft normalises it: both are tried for decryption and unlocking.
+/// The forms of a passphrase to try for decrypting and unlocking: as given, and as the draft normalises it.
 pub(crate) fn variants(password: &Password) -> Vec<Passphrase> {
     password.variants().map(|bytes| Passphrase::new(bytes.to_vec())).collect()
 }
 
-/// A passphrase as new things are locked with it.
+/// The passphrase in the form that the draft normalises it to, for locking new data.
 pub(crate) fn normalized(password: &Password) -> Passphrase {
     Passphrase::new(password.normalized().to_vec())
 }
 
-/// What may open a message.
+/// Everything given that may open a message.
 #[derive(Default)]
 pub struct Openers {
-    /// Private keys.
+    /// Private keys, some of which may be locked.
     pub keys: Vec<PrivateCertificate>,
-    /// What may unlock them.
+    /// Passphrases that may unlock the private keys.
     pub key_passphrases: Vec<Passphrase>,
-    /// Passphrases of the message.
+    /// Passphrases to which the message may be encrypted.
     pub passphrases: Vec<Passphrase>,
-    /// Session keys of the message.
+    /// Session keys that may be the message's.
     pub session_keys: Vec<PlainSessionKey>,
 }
 
 impl Openers {
-    /// Tries every private key on every packet that may be for it; whether one of them is locked.
+    /// Tries each private key on each session-key packet that may be for it. Returns whether a key was locked and no
+    /// passphrase unlocked it.
     fn try_keys(
         &self,
         packets: &[&PublicKeyEncryptedSessionKey],
@@ -59,7 +61,7 @@ impl Openers {
                 match unlocked(holder, &fingerprint, &self.key_passphrases) {
                     Ok(key) => {
                         for packet in packets {
-                            // One that is not for this key may be for another.
+                            // A packet that is not for this key may be for another one.
                             let _ = found.try_key(
                                 key.as_ref(),
                                 packet,
@@ -77,7 +79,7 @@ impl Openers {
     }
 }
 
-/// A private key, by the first passphrase that unlocks it.
+/// A private key, unlocked by the first passphrase that fits; no passphrase is needed for a key that is not locked.
 pub fn unlocked(
     holder: &PrivateCertificate,
     fingerprint: &openpgp::Fingerprint,
@@ -128,7 +130,7 @@ impl SessionKeys for Openers {
     }
 }
 
-/// Certificates that signatures count by.
+/// Certificates of possible signers.
 #[derive(Default)]
 pub struct Known(pub Vec<Arc<Certificate>>);
 
@@ -143,10 +145,11 @@ impl Verifiers for Known {
     }
 }
 
-/// Signers of these keys: one for each, its first key that can sign and is at hand.
+/// One signer for each of these keys: its first key that can sign and that can be unlocked.
 ///
 /// # Errors
-/// [`Error::KeyCannotSign`], [`Error::KeyIsProtected`].
+/// [`Error::KeyCannotSign`] if a certificate has no valid key for signatures, [`Error::KeyIsProtected`] if none can be
+/// unlocked. Another failure of a private key gives the draft's error for it.
 pub fn signers(
     holders: &[PrivateCertificate],
     passphrases: &[Passphrase],

@@ -1,4 +1,4 @@
-//! `generate-key`, `update-key`, `change-key-password`, `revoke-key`, `extract-cert` and `merge-certs`.
+//! The subcommands `generate-key`, `update-key`, `change-key-password`, `revoke-key`, `extract-cert` and `merge-certs`.
 
 use crate::Tool;
 use crate::failure::{of_certificate, of_private_key, told};
@@ -12,7 +12,7 @@ use sop::errors::Error;
 use sop::ops;
 use sop::{Password, Result};
 
-/// The time of new keys and signatures, and the one that old ones are judged at.
+/// The present time: new keys and signatures bear it, and old ones are judged at it.
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
@@ -36,7 +36,7 @@ const PROFILES: [(&str, &str, Kind, bool); 5] = [
     ("rfc9580-nistp", "version 6, P-256", Kind::P256, true),
 ];
 
-/// The draft's aliases for profiles by purpose, besides its word for the default one.
+/// The draft's aliases for profiles, by purpose, and its word for the default profile.
 const ALIASES: [(&str, &str); 4] = [
     ("default", "rfc4880"),
     ("compatibility", "rfc4880"),
@@ -44,20 +44,20 @@ const ALIASES: [(&str, &str); 4] = [
     ("security", "rfc9580"),
 ];
 
-/// A profile as `list-profiles` shows it, with its aliases.
+/// Name and description of a profile, as `list-profiles` shows them; the description ends with the profile's aliases.
 pub(crate) fn described(name: &str, meaning: &str, aliases: &[(&str, &str)]) -> (String, String) {
     let own: Vec<_> = aliases.iter().filter(|(_, of)| *of == name).map(|(alias, _)| *alias).collect();
     let own = if own.is_empty() { String::new() } else { format!(" (aliases: {})", own.join(", ")) };
     (name.to_owned(), format!("{meaning}{own}"))
 }
 
-/// A profile that is not there: says which are.
+/// The error for an unknown profile; the message names the command that lists the profiles.
 pub(crate) fn unsupported(subcommand: &str, profile: &str) -> Error {
     let list = format!("`cryptand-sop list-profiles {subcommand}` lists them");
     told(format!("{subcommand} has no profile {}; {list}", profile.escape_debug()), Error::UnsupportedProfile)
 }
 
-/// `generate-key`.
+/// The subcommand `generate-key`.
 pub struct Generate<'s> {
     tool: &'s Tool,
     what: NewKey,
@@ -129,7 +129,7 @@ pub(crate) fn of_generate(error: GenerateError) -> Error {
     }
 }
 
-/// `revoke-key`.
+/// The subcommand `revoke-key`.
 pub struct Revoke<'s> {
     tool: &'s Tool,
     passphrases: Vec<Passphrase>,
@@ -163,7 +163,7 @@ impl<'s> ops::RevokeKey<'s, Tool, Certs<'s>, Keys<'s>> for Revoke<'s> {
     }
 }
 
-/// `change-key-password`.
+/// The subcommand `change-key-password`.
 pub struct ChangePassword<'s> {
     tool: &'s Tool,
     old: Vec<Passphrase>,
@@ -211,7 +211,7 @@ impl<'s> ops::ChangeKeyPassword<'s, Tool, Keys<'s>> for ChangePassword<'s> {
     }
 }
 
-/// `extract-cert`.
+/// The subcommand `extract-cert`.
 pub struct Extract<'s> {
     tool: &'s Tool,
 }
@@ -229,15 +229,15 @@ impl<'s> ops::ExtractCert<'s, Tool, Certs<'s>, Keys<'s>> for Extract<'s> {
     }
 }
 
-/// `update-key`: merges updates, and renews the self-signatures of the key. A key that expires within a year is
-/// extended by its original validity. No subkey is added and no further feature announced, whatever the options.
+/// The subcommand `update-key`: merges updates, and renews the self-signatures of the key. A key that expires within a
+/// year is extended by its original validity. Whatever the options, it adds no subkey and announces no further feature.
 pub struct Update<'s> {
     tool: &'s Tool,
     passphrases: Vec<Passphrase>,
     updates: Vec<Certificate>,
 }
 
-/// How long a key that is updated lasts at least, in seconds: a year.
+/// A key that expires within this time, in seconds, is extended: a year.
 const UPDATED_SECONDS_MIN: u32 = 365 * 86_400;
 
 impl<'s> Update<'s> {
@@ -300,7 +300,7 @@ impl<'s> ops::UpdateKey<'s, Tool, Certs<'s>, Keys<'s>> for Update<'s> {
     }
 }
 
-/// `merge-certs`.
+/// The subcommand `merge-certs`.
 pub struct Merge<'s> {
     tool: &'s Tool,
     updates: Vec<Certificate>,
@@ -324,7 +324,7 @@ impl<'s> ops::MergeCerts<'s, Tool, Certs<'s>> for Merge<'s> {
     fn merge(self: Box<Self>, certs: &Certs<'s>) -> Result<Certs<'s>> {
         let mut all = certs.content.clone();
         for certificate in &mut all {
-            // Updates of certificates that are not in the input are left out (draft, merge-certs).
+            // Updates for certificates that are not in the input are ignored (draft, merge-certs).
             let fingerprint = certificate.fingerprint();
             for update in self.updates.iter().filter(|update| update.fingerprint() == fingerprint) {
                 certificate.merge(update).map_err(|error| of_certificate(&error))?;

@@ -1,20 +1,20 @@
-//! The stateless OpenPGP command line (draft-dkg-openpgp-stateless-cli) over `openpgp` and `pipeline`: no key store,
-//! no configuration, no agent; what an operation needs is named on its command line.
+//! The stateless OpenPGP command line (draft-dkg-openpgp-stateless-cli) over `openpgp` and `pipeline`: no key store, no
+//! configuration, no agent; the command line names everything that an operation needs.
 //!
-//! Options, designators (`@FD:`, `@ENV:`) and exit codes are those of the crate `sop`; what is done with them stands
-//! in one module each.
+//! Options, designators (`@FD:`, `@ENV:`) and exit codes are those of the crate `sop`. Each module here carries out
+//! some of its operations.
 //!
 //! | need | module |
 //! |---|---|
 //! | keys, certificates and signatures as files | [`objects`] |
-//! | who opens messages and who may have signed them | [`holders`] |
-//! | where data comes from and goes | [`data`] |
-//! | make keys and change them | [`keys`] |
-//! | say whose a certificate is | [`certify`] |
+//! | keys that open messages, certificates of possible signers | [`holders`] |
+//! | an operation's input and output | [`data`] |
+//! | make, update and revoke keys | [`keys`] |
+//! | certify and validate user ids | [`certify`] |
 //! | encrypt, decrypt | [`messages`] |
 //! | sign, verify, split and armor | [`signatures`], [`detach`], [`armor`] |
-//! | the draft's errors for ours | [`failure`] |
-//! | other programs' words | [`words`] |
+//! | our errors as the draft's exit codes | [`failure`] |
+//! | options as other programs spell them | [`words`] |
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -39,20 +39,22 @@ use crate::objects::{Certs, Keys, Sigs};
 use sop::ops;
 use sop::{Result, SOP};
 
-/// The operations of the command line.
+/// The operations of the command line, for one kind of streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
     pub(crate) streams: Streams,
 }
 
 impl Tool {
-    /// For a program: data is standard input and output, whatever reader and writer an operation is handed; the
-    /// crate `sop` hands it those. Opened by the pipeline itself, a file behind them is read at several places.
+    /// The operations for a program. They ignore the reader and writer that they are handed, and use standard input and
+    /// output, which the crate `sop` hands over anyway. The pipeline opens both itself, so that it can read a file
+    /// behind standard input at several places.
     pub fn program() -> Self {
         Self { streams: Streams::Standard }
     }
 
-    /// For callers in the same process: data is read into memory, and written when it is complete.
+    /// The operations for callers in the same process: input is read into memory, and output is written when it is
+    /// complete.
     pub fn library() -> Self {
         Self { streams: Streams::Given }
     }

@@ -1,4 +1,4 @@
-//! The program `cryptand-sop`.
+//! The program `cryptand-sop`: reads the command line and hands it to the crate `sop`.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -19,11 +19,11 @@ fn keep_out_of_dumps() -> rustix::io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
 }
 
-/// What the standard library says as its `println!` panics.
+/// Start of the message with which `println!` panics.
 const UNWRITTEN: &str = "failed printing to stdout: ";
 
-/// Has the crate do what is asked. It ends the process, but where `println!` panics over what it says of versions,
-/// profiles and verified signatures: that is an error like any other that has no number of its own in the draft.
+/// Has the crate `sop` carry out the command line. The crate ends the process itself. Only if it cannot print versions,
+/// profiles or verified signatures, `println!` panics: this becomes an error without a number of its own in the draft.
 fn carry_out() -> ExitCode {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -43,7 +43,7 @@ fn carry_out() -> ExitCode {
     })
 }
 
-/// Why standard output was not written, if that is what a panic is about.
+/// Why standard output could not be written, if a panic is about that.
 fn cause_of(payload: &(dyn Any + Send)) -> Option<&str> {
     payload.downcast_ref::<String>()?.strip_prefix(UNWRITTEN)
 }
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     let typed: Vec<_> = std::env::args_os().skip(1).collect();
     match words::read(&typed) {
         Words::Plain => carry_out(),
-        // The crate reads the process's own command line: it becomes itself with another one.
+        // The crate reads the process's own command line, so the process runs itself again with the other one.
         Words::Otherwise(words) => {
             let failed = match std::env::current_exe() {
                 Ok(own) => Command::new(own).args(words).exec(),

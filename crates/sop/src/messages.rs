@@ -1,4 +1,4 @@
-//! `encrypt` and `decrypt`.
+//! The subcommands `encrypt` and `decrypt`.
 
 use crate::Tool;
 use crate::data::{self, Streams};
@@ -28,11 +28,11 @@ const PROFILES: [(&str, &str); 3] = [
     ("rfc9580", "SEIPD version 2 with AES-256 and OCB"),
 ];
 
-/// The draft's words for what profiles are good at.
+/// The draft's aliases for profiles, by purpose.
 const ALIASES: [(&str, &str); 3] =
     [("compatibility", "rfc4880"), ("performance", "rfc9580"), ("security", "rfc9580")];
 
-/// `encrypt`.
+/// The subcommand `encrypt`.
 pub struct Encrypt<'s> {
     tool: &'s Tool,
     armor: bool,
@@ -177,12 +177,12 @@ impl Ready<Option<SessionKey>> for ReadyToEncrypt<'_, '_> {
     }
 }
 
-/// A session key as the draft writes it.
+/// A session key in the form that the draft writes to a file: its cipher's number and its bytes.
 fn exported(key: &PlainSessionKey, form: Form) -> Result<SessionKey> {
     SessionKey::new(u8::from(form.cipher), openpgp::session_key::bytes(key))
 }
 
-/// `decrypt`.
+/// The subcommand `decrypt`.
 pub struct Decrypt<'s> {
     tool: &'s Tool,
     window: Window,
@@ -229,7 +229,8 @@ impl<'s> ops::Decrypt<'s, Tool, Certs<'s>, Keys<'s>> for Decrypt<'s> {
         if cipher.key_size() == 0 || cipher.key_size() != key.key().len() {
             return Err(told("the session key has not the length that its cipher has", Error::BadData));
         }
-        // Which packet follows is not known yet: the message tells which of the two it is.
+        // The packet that follows is not known yet, so the key is given in both forms: the message tells which one it
+        // is.
         self.openers.session_keys.extend([
             PlainSessionKey::V3_4 { sym_alg: cipher, key: key.key().into() },
             PlainSessionKey::V6 { key: key.key().into() },
@@ -291,9 +292,9 @@ impl Ready<(Option<SessionKey>, Vec<Verification>)> for ReadyToDecrypt<'_, '_> {
         let what = pipeline::Decrypt {
             session_keys: &openers,
             verifiers: (!known.0.is_empty()).then_some(&known),
-            // A message without a valid signature is opened all the same: there are no verifications then.
+            // A message without a valid signature is opened all the same; the list of verifications is then empty.
             must_be_signed: false,
-            // It waits outside of the pipeline, however long it is.
+            // The text is held back outside the pipeline, however long it is.
             unauthenticated: Unauthenticated::WriteWithWarning,
             has_local_lines: false,
             limits: Limits::default(),

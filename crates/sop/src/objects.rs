@@ -1,4 +1,4 @@
-//! Keys, certificates and signatures as files: armored or not when read, as asked when written.
+//! Keys, certificates and signatures as files: armored or not when read, written in the form that is asked for.
 
 use crate::Tool;
 use crate::failure::{of_certificate, told};
@@ -11,45 +11,45 @@ use sop::{Load, Result, Save};
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
-/// Longest file of keys or signatures in bytes.
+/// Longest file of keys, certificates or signatures, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// What a file holds, and where it was read.
+/// The content of a file, and the file's name if it was read.
 pub struct Object<'s, T> {
     pub(crate) tool: &'s Tool,
     pub(crate) content: T,
     source: Option<String>,
 }
 
-/// Certificates.
+/// A file of certificates.
 pub type Certs<'s> = Object<'s, Vec<Certificate>>;
-/// Certificates with their private keys.
+/// A file of certificates with their private keys.
 pub type Keys<'s> = Object<'s, Vec<PrivateCertificate>>;
-/// Detached signatures: their packets.
+/// A file of detached signatures: their packets.
 pub type Sigs<'s> = Object<'s, Packets>;
 
-/// Packets of signatures.
+/// Signature packets, one after the other.
 pub struct Packets(pub(crate) Vec<u8>);
 
 impl<'s, T> Object<'s, T> {
-    /// What an operation made.
+    /// The product of an operation, which no file holds yet.
     pub(crate) fn new(tool: &'s Tool, content: T) -> Self {
         Self { tool, content, source: None }
     }
 }
 
-/// What a file may hold.
+/// A kind of content that a file may hold.
 pub trait Content: Sized {
-    /// What armor calls it.
+    /// The label of the content's armor.
     const KIND: Kind;
 
-    /// Of a file's bytes, armored or not.
+    /// Reads the content from a file's bytes, armored or not.
     ///
     /// # Errors
-    /// [`Error::BadData`] where they are something else.
+    /// [`Error::BadData`] if the bytes hold something else.
     fn parse(bytes: &[u8]) -> Result<Self>;
 
-    /// As packets.
+    /// The content as packets, without armor.
     fn packets(&self) -> Zeroizing<Vec<u8>>;
 }
 

@@ -1,4 +1,4 @@
-//! `sign`, `verify`, `inline-sign`, `inline-verify` and `inline-detach`.
+//! The subcommands `sign`, `verify`, `inline-sign` and `inline-verify`.
 
 use crate::Tool;
 use crate::data;
@@ -19,7 +19,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How the work is laid out: as the machine allows.
+/// Options for the pipeline: the engine as provider, and as many threads as the machine allows.
 pub(crate) fn run_options() -> Run<'static> {
     Run {
         engine: openpgp::engine(),
@@ -38,13 +38,13 @@ pub(crate) fn uncompressed() -> Compression {
     Compression { algorithm: CompressionAlgorithm::Uncompressed, level: 1 }
 }
 
-/// A literal packet that tells nothing about where the text is from.
+/// A literal packet without a name and a time, so that it tells nothing about where the text is from.
 pub(crate) fn literal(is_text: bool) -> Literal {
     let mode = if is_text { LiteralMode::Utf8 } else { LiteralMode::Binary };
     Literal { name: Vec::new(), mode, modified: Timestamp::from_secs(0) }
 }
 
-/// When signatures have to be made to count.
+/// Bounds on the time at which a signature was made; a signature outside counts for nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Window {
     pub(crate) not_before: Option<SystemTime>,
@@ -67,10 +67,10 @@ fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp::from_secs(u32::try_from(seconds).unwrap_or(u32::MAX))
 }
 
-/// The good signatures of a summary.
+/// The good signatures of a summary that were made within the window.
 ///
 /// # Errors
-/// None of ours; the crate `sop` leaves room for them.
+/// None arise here; the crate `sop` provides for them.
 pub(crate) fn verifications(summary: &Summary, window: Window) -> Result<Vec<Verification>> {
     let mut all = Vec::new();
     for signature in &summary.signatures {
@@ -88,13 +88,16 @@ pub(crate) fn verifications(summary: &Summary, window: Window) -> Result<Vec<Ver
     Ok(all)
 }
 
-/// Verifications, of which there has to be one.
+/// The good signatures within the window, at least one.
+///
+/// # Errors
+/// [`Error::NoSignature`] if there is none.
 fn demanded(summary: &Summary, window: Window) -> Result<Vec<Verification>> {
     let all = verifications(summary, window)?;
     if all.is_empty() { Err(told("no valid signature", Error::NoSignature)) } else { Ok(all) }
 }
 
-/// Keys that sign, and what unlocks them.
+/// Keys that sign, and passphrases that may unlock them.
 #[derive(Default)]
 struct Hands {
     keys: Vec<PrivateCertificate>,
@@ -102,7 +105,10 @@ struct Hands {
 }
 
 impl Hands {
-    /// Who signs; at least one.
+    /// One signer for each key.
+    ///
+    /// # Errors
+    /// [`Error::MissingArg`] without a key; else as [`signers`].
     fn signers(&self, now: Timestamp) -> Result<Vec<Signer>> {
         if self.keys.is_empty() {
             return Err(told("name a key that signs", Error::MissingArg));
@@ -111,7 +117,7 @@ impl Hands {
     }
 }
 
-/// `sign`.
+/// The subcommand `sign`.
 pub struct Sign<'s> {
     tool: &'s Tool,
     is_text: bool,
@@ -158,7 +164,7 @@ impl<'s> ops::Sign<'s, Tool, Keys<'s>, Sigs<'s>> for Sign<'s> {
     }
 }
 
-/// What the pipeline is asked when it is to sign.
+/// The pipeline's request for signing.
 fn request(
     signers: &[Signer],
     kind: SignatureKind,
@@ -170,7 +176,7 @@ fn request(
     pipeline::Sign { signers, kind, is_text, compression, literal, armor, now }
 }
 
-/// The hash that all signers use, for `multipart/signed`; nothing where they differ.
+/// The hash that all signers use, for the parameter `micalg` of `multipart/signed`; unknown if their hashes differ.
 fn micalg(signers: &[Signer]) -> Micalg {
     match signers {
         [first, others @ ..] if others.iter().all(|other| other.hash == first.hash) => {
@@ -180,7 +186,7 @@ fn micalg(signers: &[Signer]) -> Micalg {
     }
 }
 
-/// `verify`.
+/// The subcommand `verify`.
 pub struct Verify<'s> {
     tool: &'s Tool,
     window: Window,
@@ -245,7 +251,7 @@ impl<'sigs> VerifySignatures<'sigs> for ReadyToVerify<'_, 'sigs> {
     }
 }
 
-/// What the pipeline is asked when it is to verify.
+/// The pipeline's request for verifying; `detached` holds the signatures, `None` if they are in the message.
 fn check<'a>(known: &'a Known, detached: Option<&'a [u8]>, window: Window) -> pipeline::Verify<'a> {
     let (not_before, not_after) = window.bounds();
     pipeline::Verify {
@@ -263,7 +269,7 @@ fn demand_certificates(known: &Known) -> Result<()> {
     if known.0.is_empty() { Err(told("name a certificate", Error::MissingArg)) } else { Ok(()) }
 }
 
-/// `inline-sign`.
+/// The subcommand `inline-sign`.
 pub struct InlineSign<'s> {
     tool: &'s Tool,
     armor: bool,
@@ -338,7 +344,7 @@ impl Ready for ReadyToSign<'_, '_> {
     }
 }
 
-/// `inline-verify`.
+/// The subcommand `inline-verify`.
 pub struct InlineVerify<'s> {
     tool: &'s Tool,
     window: Window,

@@ -1,9 +1,9 @@
-//! What `version` says.
+//! The subcommand `version`.
 
 use sop::Result;
 use sop::ops::{self, VersionInfo};
 
-/// Names and versions.
+/// Answers with the names and versions of the program and of the implementation behind it.
 pub(crate) struct Version;
 
 impl ops::Version<'_> for Version {

@@ -1,33 +1,33 @@
-//! What is typed, before the crate `sop` reads it: words that the draft and other programs have and it has not, and
-//! what is missing, told by the draft's numbers.
+//! Reads the command line before the crate `sop` does. Takes options of the draft and of other programs that the crate
+//! does not know, and reports missing or wrong arguments with the draft's exit codes.
 
 use crate::dates;
 use std::ffi::{OsStr, OsString};
 
-/// The draft's number for a missing argument.
+/// The draft's exit code for a missing argument.
 const MISSING_ARG: u8 = 19;
-/// The draft's number for an option or its value that is not known.
+/// The draft's exit code for an unknown option, or an unknown value of one.
 const UNSUPPORTED_OPTION: u8 = 37;
-/// The draft's number for text that is not UTF-8.
+/// The draft's exit code for text that is not UTF-8.
 const EXPECTED_TEXT: u8 = 53;
 
-/// What to do with what was typed.
+/// How to go on with a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Words {
-    /// The crate `sop` takes it as it is.
+    /// The crate `sop` takes the command line as it is.
     Plain,
-    /// It takes these words in their place.
+    /// The crate `sop` takes these words in its place.
     Otherwise(Vec<OsString>),
-    /// It is refused.
+    /// The command line is refused.
     Refused {
-        /// Why.
+        /// The message for standard error.
         said: String,
-        /// The draft's number.
+        /// The draft's exit code.
         code: u8,
     },
 }
 
-/// Options without a value; all others have one, behind a blank or `=`.
+/// Options without a value. All others have a value, behind `=` or as the next word.
 const FLAGS: [&str; 12] = [
     "--addr-spec-only",
     "--armor",
@@ -42,9 +42,9 @@ const FLAGS: [&str; 12] = [
     "--sop-spec",
     "--sopv",
 ];
-/// Options with a time; `-` is the beginning or the end of time, which is also the default.
+/// Options whose value is a time; `-`, the beginning or the end of time, is the default and is dropped.
 const TIMES: [&str; 4] = ["--not-after", "--not-before", "--verify-not-after", "--verify-not-before"];
-/// What `armor --label` takes.
+/// Values of `armor --label`.
 const LABELS: [&str; 5] = ["auto", "sig", "key", "cert", "message"];
 
 /// An option with its value, or an operand.
@@ -53,7 +53,7 @@ enum Word<'a> {
     Operand,
 }
 
-/// Reads what was typed behind the program's name.
+/// Reads the words behind the program's name.
 pub fn read(typed: &[OsString]) -> Words {
     let Some(subcommand) = typed.iter().find(|word| !is_option(word)).and_then(|word| word.to_str()) else {
         return match typed.iter().any(asks_for_help) {
@@ -73,7 +73,7 @@ pub fn read(typed: &[OsString]) -> Words {
                 kept.extend(words.iter().chain(rest).cloned());
                 break;
             }
-            // Armor is what comes without a word.
+            // Armor is the default, so the option is dropped.
             Word::Option { name: "--armor", value: None } => {}
             Word::Option { name, value: Some(value) } if TIMES.contains(&name) && value == "-" => {}
             Word::Option { name: "--as", value: Some(value) } if !is_kind(subcommand, value) => {
@@ -104,7 +104,7 @@ pub fn read(typed: &[OsString]) -> Words {
             }
         }
     }
-    // The subcommand is the first of the operands.
+    // The subcommand counts as an operand.
     let lacks = match subcommand {
         _ if typed.iter().any(asks_for_help) => None,
         "verify" if operands < 2 => Some("verify: SIGNATURES and CERTS"),
@@ -119,12 +119,12 @@ pub fn read(typed: &[OsString]) -> Words {
     }
 }
 
-/// A user id that is not text.
+/// The refusal of a user id that is not UTF-8.
 fn not_utf8() -> Words {
     Words::Refused { said: "a user ID is not UTF-8".to_owned(), code: EXPECTED_TEXT }
 }
 
-/// Whether an option has a date.
+/// Whether the value of an option is a date.
 fn is_time(name: &str) -> bool {
     TIMES.contains(&name) || name == "--validate-at"
 }
@@ -133,7 +133,7 @@ fn is_date(value: &OsStr) -> bool {
     value.to_str().is_some_and(dates::is_date)
 }
 
-/// Whether operands of a subcommand are user ids, or one of them is.
+/// Whether a subcommand takes user ids as operands.
 fn has_user_ids(subcommand: &str) -> bool {
     matches!(subcommand, "generate-key" | "validate-userid")
 }
@@ -150,12 +150,12 @@ fn asks_for_help(word: &OsString) -> bool {
     word == "--help" || word == "-h"
 }
 
-/// Whether a subcommand takes this kind of data.
+/// Whether a subcommand takes this kind of data as the value of `--as`.
 fn is_kind(subcommand: &str, kind: &OsStr) -> bool {
     kind == "binary" || kind == "text" || (kind == "clearsigned" && subcommand == "inline-sign")
 }
 
-/// The first word, with its value; and how many there are of both.
+/// The first word, with its value if it is an option with one; and how many words both are.
 fn next(words: &[OsString]) -> Option<(usize, Word<'_>)> {
     let first = words.first()?;
     let Some(name) = first.to_str().filter(|_| is_option(first) && first != "-") else {

@@ -1,4 +1,4 @@
-//! Where a connection goes to.
+//! Addresses of servers, and connections to them.
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -7,29 +7,30 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// Longest path of a Unix socket, in bytes (unix(7)).
+/// The longest path of a Unix socket, in bytes (unix(7)).
 pub const UNIX_PATH_BYTES_MAX: usize = 107;
 
-/// A server.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Server {
-    /// TCP.
+    /// A TCP address and port.
     Tcp(SocketAddr),
-    /// A Unix socket.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
 impl Server {
-    /// A Unix socket; none for a path that none has.
+    /// The Unix socket at `path`; `None` if the path is empty, too long or has a zero byte.
     pub fn unix(path: &str) -> Option<Self> {
         let is_path = (1..=UNIX_PATH_BYTES_MAX).contains(&path.len()) && !path.contains('\0');
         is_path.then(|| Self::Unix(path.into()))
     }
 
-    /// Begins to connect; true where that is done already. What is sent over TCP is not held back to be sent with more.
+    /// Begins to connect. Returns the socket, and whether it is connected already. TCP sends small messages at once
+    /// (TCP_NODELAY).
     ///
     /// # Errors
-    /// Of the system.
+    /// The [`Errno`] of socket(2), setsockopt(2) or connect(2).
     pub fn connect(&self) -> Result<(OwnedFd, bool), Errno> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let family = match self {

@@ -1,34 +1,35 @@
-//! One end of a connection.
+//! One end of a connection, read and written without waiting.
 
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use std::os::fd::OwnedFd;
 
-/// A socket, and what it would do without waiting, as far as is known: the kernel tells of each change once.
+/// A socket, and whether a read or write is likely to succeed without waiting. The kernel reports each change once
+/// (edge-triggered epoll).
 pub struct Side {
-    /// The socket.
+    /// The socket, blocking or not: no read or write here waits.
     pub socket: OwnedFd,
     /// Whether there may be something to read.
     pub can_read: bool,
     /// Whether there may be room to write.
     pub can_write: bool,
-    /// The other side has closed: its end follows what it sent.
+    /// Whether the other side has closed. What it sent before can still be read.
     pub is_closing: bool,
 }
 
 impl Side {
-    /// A socket that is connected.
+    /// A connected socket.
     pub fn new(socket: OwnedFd) -> Self {
         Self { socket, can_read: true, can_write: true, is_closing: false }
     }
 
-    /// A socket that connects: nothing is tried before the kernel tells of it.
+    /// A socket that is still connecting: it is not read or written before the kernel reports an event.
     pub fn connecting(socket: OwnedFd) -> Self {
         Self { socket, can_read: false, can_write: false, is_closing: false }
     }
 
-    /// Takes in what the kernel tells.
+    /// Notes the events that epoll reports for the socket.
     pub fn hear(&mut self, events: EventFlags) {
         let is_broken = events.intersects(EventFlags::HUP | EventFlags::ERR);
         self.is_closing |= is_broken || events.contains(EventFlags::RDHUP);
@@ -36,10 +37,11 @@ impl Side {
         self.can_write |= is_broken || events.contains(EventFlags::OUT);
     }
 
-    /// So many bytes; 0 at the end; none where nothing is there.
+    /// Reads without waiting. Returns the number of bytes, 0 at the end of the stream, or `None` if there is nothing to
+    /// read yet.
     ///
     /// # Errors
-    /// Of the system.
+    /// The [`Errno`] of recv(2).
     pub fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Errno> {
         if !self.can_read {
             return Ok(None);
@@ -62,10 +64,10 @@ impl Side {
         }
     }
 
-    /// How many bytes it took.
+    /// Writes without waiting. Returns how many bytes the socket took, which may be 0.
     ///
     /// # Errors
-    /// Of the system.
+    /// The [`Errno`] of send(2).
     pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
         if !self.can_write || bytes.is_empty() {
             return Ok(0);
@@ -87,6 +89,6 @@ impl Side {
     }
 }
 
-/// What every socket of a connection is watched for: each change is told once.
+/// The events that every socket of a connection is watched for, edge-triggered: each change is reported once.
 pub const WATCHED: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);

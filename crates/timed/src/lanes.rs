@@ -1,19 +1,19 @@
 //! The lanes of a timed card: when a request that it takes may be answered.
 //!
-//! A request takes its service time, and a full card gives one answer in every `service / parallelism`: the
-//! *spacing*. So an answer is due after the service time, and no sooner than a spacing after the
-//! one before it - the *line*, which stands still where the card is idle. With `n` requests in flight the card gives
-//! `n / service` up to its full rate, whatever the parallelism, whole or not; requests of several
-//! verbs share the line in proportion to what each takes of a full card.
+//! A request takes its service time, and a full card gives one answer in every `service / parallelism`: the *spacing*.
+//! So an answer is due after the service time, and no sooner than a spacing after the one before it. Answers so spaced
+//! are the *line*, which stands still while the card is idle. With `n` requests in flight the card gives `n / service`
+//! up to its full rate, whatever the parallelism, whole or not. Requests of several verbs share the line in proportion
+//! to what each takes of a full card.
 //!
-//! Times are counts of [`link::tsc`].
+//! Times are counts of the time-stamp counter ([`link::tsc`]).
 
 use crate::settings::Card;
 use card::held::{Until, Waits};
 use wire::bounds::VERB_SLOTS;
 use wire::verb::Verb;
 
-/// How fast requests of one verb are done.
+/// How long requests of one verb take, in counts: the service time, and the spacing of a full card's answers.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     service: u64,
@@ -23,20 +23,20 @@ struct Class {
 /// The lanes of one card.
 #[derive(Clone, Debug)]
 pub struct Lanes {
-    /// Requests that are held at once; none where the card answers at once.
+    /// Requests that are held at once; `None` if the card answers at once.
     depth: Option<usize>,
-    /// Answers become visible at multiples of it; 0: as soon as they are due.
+    /// Answers become visible at multiples of this count; 0: as soon as they are due.
     poll: u64,
-    /// By slot of the verb table.
+    /// Times of each verb, by its slot of the verb table; `None` for a verb that is answered at once.
     classes: Vec<Option<Class>>,
-    /// When the last answer leaves a full card.
+    /// Count at which the last answer leaves a full card.
     line: u64,
-    /// When the answers of the requests that are held are due.
+    /// Counts at which the answers of held requests are due.
     due: Vec<u64>,
 }
 
 impl Lanes {
-    /// The lanes of a card with these settings; of one that answers at once where there are none.
+    /// The lanes of a card with these settings; without settings, the card answers at once.
     pub fn new(card: Option<&Card>) -> Self {
         Self::with_rate(card, link::tsc_per_us())
     }
@@ -63,14 +63,16 @@ impl Lanes {
 }
 
 impl Lanes {
-    /// How many requests the card may take now, beside those it took before.
+    /// How many more requests the card may take at `now_tsc`; without settings `usize::MAX`. Answers that are due make
+    /// room.
     pub fn free(&mut self, now_tsc: u64) -> usize {
         let Some(depth) = self.depth else { return usize::MAX };
         self.due.retain(|due| *due > now_tsc);
         depth.saturating_sub(self.due.len())
     }
 
-    /// When the answer to a request may be seen that begins now, whose verb has this slot of the table.
+    /// The count at which the answer to a request becomes visible that begins at `now_tsc`; `slot` is its verb's place
+    /// in the verb table. Takes a place on the line.
     pub fn due(&mut self, now_tsc: u64, slot: usize) -> u64 {
         let Some(Some(class)) = self.classes.get(slot).copied() else { return now_tsc };
         self.line = self.line.max(now_tsc).saturating_add(class.spacing);
@@ -124,7 +126,7 @@ mod tests {
         Lanes::with_rate(Settings::from_text(&text).unwrap().card(0), RATE)
     }
 
-    /// Answers in a second of as many jobs, each of which asks again at once.
+    /// Answers in a second, with `jobs` jobs of which each asks again as soon as it is answered.
     fn rate(lanes: &mut Lanes, jobs: usize, slot: usize) -> f64 {
         let (mut now, mut waiting, mut answered) = (1_000_000_000u64, jobs, 0);
         let (begin, mut held) = (now, Vec::new());

@@ -1,9 +1,7 @@
-//! Lab only: the card program with cards whose answers come no sooner than those of a card of another speed.
+//! Lab only: the card program, with answers delayed to the speed of another card.
 //!
-//! A machine of few processors cannot show what twelve cards do. A timed card can: it does the real work,
-//! then holds each answer until it is due and sleeps meanwhile, so that many of them share a processor.
-//! The program `cryptand-card-timed` is the card's own with [`Lanes`] for its timing, as
-//! [`Settings`] beside it say. It is not installed, and no home but the lab's names it.
+//! The program `cryptand-card-timed` is the card's own with [`Lanes`] for its timing, which [`Settings`] in a file
+//! beside the program describe. It is not installed, and only the lab's homes name it.
 #![forbid(unsafe_code)]
 
 mod lanes;

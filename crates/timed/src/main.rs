@@ -1,4 +1,4 @@
-//! The program `cryptand-card-timed`.
+//! The program `cryptand-card-timed`: a card with the timing that the settings file beside the program describes.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// The settings lie beside the program, under its name: a lab home has a link to it of its own.
+/// Path of the settings: the program's own path with `.toml` behind it. A lab home has its own link to the program, and
+/// so its own settings.
 fn beside(own: &Path) -> std::path::PathBuf {
     let mut path = own.as_os_str().to_owned();
     path.push(".toml");

@@ -24,7 +24,7 @@ pub const SETTINGS_BYTES_MAX: u64 = 64 * 1024;
 pub const SERVICE_US_MAX: f64 = 1e7;
 /// Longest poll interval in microseconds.
 pub const POLL_US_MAX: f64 = 1e6;
-/// Most requests that a card holds.
+/// At most this many requests are held by a card at once.
 pub const DEPTH_MAX: usize = QUEUE_SLOTS_MAX;
 
 /// The timings of a home's cards.
@@ -36,29 +36,29 @@ pub struct Settings {
     cards: Vec<Card>,
 }
 
-/// One card.
+/// The timing of one card.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
-    /// Index within its home.
+    /// The card's index within its home.
     pub index: u32,
-    /// Requests that it holds at once, 1 to [`DEPTH_MAX`].
+    /// Requests that the card holds at once, 1 to [`DEPTH_MAX`].
     pub depth: usize,
-    /// Answers become visible at multiples of it, in microseconds; 0: as soon as they are due.
+    /// Answers become visible at multiples of this time, in microseconds; 0: as soon as they are due.
     #[serde(default)]
     pub poll_us: f64,
-    /// How fast it does what, by the kebab-case name of the verb.
+    /// Pace of each verb, by the verb's name in kebab case; a verb without an entry is answered at once.
     #[serde(default)]
     pub verbs: BTreeMap<String, Pace>,
 }
 
-/// How fast a verb is done.
+/// How fast a card does one verb.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// What one request takes, in microseconds.
+    /// Service time of one request, in microseconds: at most [`SERVICE_US_MAX`].
     pub service_us: f64,
-    /// Requests that run side by side; 1 or more, at most [`DEPTH_MAX`].
+    /// Number of requests that run side by side, not necessarily whole: 1 to [`DEPTH_MAX`].
     pub parallelism: f64,
 }
 
@@ -67,7 +67,7 @@ pub struct Pace {
 pub enum SettingsError {
     /// The file cannot be read, or is longer than [`SETTINGS_BYTES_MAX`].
     File(PathBuf, std::io::Error),
-    /// It is not TOML, has an unknown key or a value of another type.
+    /// The text is not TOML, has an unknown key or a value of another type.
     Syntax(String),
     /// Two entries for one card, or an index that no home has.
     Index(u32),
@@ -77,10 +77,10 @@ pub enum SettingsError {
         card: u32,
         /// Name of the figure.
         what: String,
-        /// What it was.
+        /// The refused value.
         value: f64,
     },
-    /// There is no such verb.
+    /// No verb has this name.
     Verb(String),
 }
 
@@ -101,7 +101,7 @@ impl std::fmt::Display for SettingsError {
 impl std::error::Error for SettingsError {}
 
 impl Settings {
-    /// Reads and checks the file.
+    /// Reads and checks the settings file.
     ///
     /// # Errors
     /// [`SettingsError`].
@@ -132,7 +132,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The entry of a card; none where it answers at once.
+    /// The entry of the card with this index; `None` if there is no entry, so that the card answers at once.
     pub fn card(&self, index: u32) -> Option<&Card> {
         self.cards.iter().find(|card| card.index == index)
     }
@@ -141,7 +141,7 @@ impl Settings {
 impl Card {
     fn check(&self) -> Result<(), SettingsError> {
         let within = |what: &str, value: f64, low: f64, high: f64| {
-            // Not a number is in no range.
+            // NaN is in no range.
             if (low..=high).contains(&value) {
                 return Ok(());
             }

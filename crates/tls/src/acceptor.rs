@@ -1,4 +1,4 @@
-//! Which chain answers which name.
+//! Chooses the certificate chain by the name that a client asks for.
 
 use crate::alpn::offered;
 use crate::authorities::Authorities;
@@ -21,12 +21,12 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What clients get that name no server, or one that no certificate is for.
+/// The answer to clients that name no server, or one that no certificate is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unnamed {
     /// The alert `unrecognized_name`.
     Refuse,
-    /// These chains, by their places in the list: one of each kind of key.
+    /// These chains, by their places in the list of chains: at most one of each kind of key.
     Chains(Vec<usize>),
 }
 
@@ -37,67 +37,67 @@ pub struct Acceptor {
 }
 
 pub(crate) struct Inner {
-    /// What a connection begins with: it has no chain, and looks at the name.
+    /// The configuration that each connection begins with: it has no chain, and looks at the client's name.
     pub(crate) front: Config,
-    /// Behind it: configurations point to them.
+    /// Kept alive here, since configurations hold pointers to them.
     _caches: HashMap<Policy, Arc<ffi::Cache>>,
 }
 
-/// Why there is no such acceptor.
+/// Why an acceptor cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcceptorError {
-    /// No chains.
+    /// The list of chains is empty.
     Empty,
-    /// Two chains for one name with keys of the same kind: their places in the list.
+    /// Two chains for one name have keys of the same kind: the chains' places in the list.
     Twice {
-        /// The name.
+        /// The name that both chains are for.
         name: String,
-        /// The first.
+        /// The first chain's place.
         first: usize,
-        /// The second.
+        /// The second chain's place.
         second: usize,
     },
-    /// Two chains for one name, one with its private key in this process and one with its key elsewhere.
+    /// Of two chains for one name, one has its private key in this process and the other has its key elsewhere.
     Mixed {
-        /// The name.
+        /// The name that both chains are for.
         name: String,
-        /// The first.
+        /// The first chain's place.
         first: usize,
-        /// The second.
+        /// The second chain's place.
         second: usize,
     },
-    /// Two chains for clients without a known name have keys of the same kind: their places in the list.
+    /// Two chains for clients without a known name have keys of the same kind: the chains' places in the list.
     TwiceUnnamed {
-        /// The first.
+        /// The first chain's place.
         first: usize,
-        /// The second.
+        /// The second chain's place.
         second: usize,
     },
-    /// The chains for clients without a known name have their keys in different places.
+    /// Of the chains for clients without a known name, some have their keys in this process and others elsewhere.
     MixedUnnamed,
     /// Two chains for one name ask clients for different certificates, or only one of them asks.
     Clients {
-        /// The name.
+        /// The name that both chains are for.
         name: String,
-        /// The first.
+        /// The first chain's place.
         first: usize,
-        /// The second.
+        /// The second chain's place.
         second: usize,
     },
-    /// The same of the chains for clients without a known name.
+    /// The chains for clients without a known name ask for different certificates, or only some of them ask.
     ClientsUnnamed,
     /// Two chains for one name have different policies.
     Policies {
-        /// The name.
+        /// The name that both chains are for.
         name: String,
-        /// The first.
+        /// The first chain's place.
         first: usize,
-        /// The second.
+        /// The second chain's place.
         second: usize,
     },
-    /// The same of the chains for clients without a known name.
+    /// The chains for clients without a known name have different policies.
     PoliciesUnnamed,
-    /// The library.
+    /// The library refused: its message.
     Library(&'static str),
 }
 
@@ -134,15 +134,15 @@ impl fmt::Display for AcceptorError {
 
 impl std::error::Error for AcceptorError {}
 
-/// Where the keys of a configuration's chains are: the library either asks for all operations of a configuration or for
-/// none.
+/// Where the private keys of a configuration's chains are. The library asks either for all operations of a
+/// configuration or for none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Here,
     Elsewhere,
 }
 
-/// What the chains of a configuration have in common.
+/// The settings that all certificate chains of a configuration share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Kind {
     place: Place,
@@ -151,25 +151,25 @@ struct Kind {
 }
 
 impl Kind {
-    /// Of a chain at a listener of this policy.
+    /// The kind of a chain at a listener of this policy; the chain's own policy takes precedence.
     fn of(chain: &Chain, policy: Policy) -> Self {
         let place = if chain.is_elsewhere() { Place::Elsewhere } else { Place::Here };
         Self { place, clients: chain.clients(), policy: chain.policy().unwrap_or(policy) }
     }
 }
 
-/// What serves the clients of a name.
+/// The chains and settings that serve the clients of a name.
 #[derive(Clone)]
 struct Named {
     kind: Kind,
-    /// Its chains.
+    /// Chains for the name: one, or one of each kind of key.
     chains: Vec<Chain>,
-    /// Where the name has two chains: by what scheme the one with an ECDSA key signs in TLS 1.3.
+    /// If the name has two chains: the scheme by which the one with an ECDSA key signs in TLS 1.3.
     ecdsa: Option<u16>,
 }
 
 impl Named {
-    /// Of the chains of a name; none where there are none.
+    /// Gathers the chains of a name, given by their places in the list; `None` if there are none.
     fn of(chains: &[Chain], ats: &[usize], policy: Policy) -> Option<Self> {
         let kind = Kind::of(chains.get(*ats.first()?)?, policy);
         let chains: Vec<Chain> = ats.iter().filter_map(|at| chains.get(*at)).cloned().collect();
@@ -179,26 +179,27 @@ impl Named {
     }
 }
 
-/// What a listener offers.
+/// Everything that a listener offers.
 #[derive(Clone, Copy)]
 pub struct Serving<'a> {
-    /// Its policy; a chain may have another one for its names.
+    /// The listener's policy; a chain may have another one for its names.
     pub policy: Policy,
-    /// The chains.
+    /// The chains among which the client's name decides.
     pub chains: &'a [Chain],
-    /// What clients get without a known name.
+    /// The answer to clients without a known name.
     pub unnamed: &'a Unnamed,
-    /// The keys of a policy's tickets: with none, every handshake under it is a full one.
+    /// The ticket keys of a policy; without keys, every handshake under the policy is a full one.
     pub tickets: &'a dyn Fn(Policy) -> Option<&'a TicketKeys>,
-    /// Where sessions of TLS 1.2 are kept for clients that take no tickets. Under policies without keys for tickets,
-    /// which seal them, none are.
+    /// Where sessions of TLS 1.2 are kept for clients that take no tickets. Ticket keys seal these sessions, so
+    /// policies without such keys keep none.
     pub sessions: Option<&'a Sessions>,
-    /// The authorities whose names clients are told that are asked for certificates, by [`Clients::number`].
+    /// Authorities by [`Clients::number`]: a client that is asked for a certificate is told their names.
     pub authorities: &'a dyn Fn(u32) -> Option<&'a Authorities>,
 }
 
 impl Acceptor {
-    /// An acceptor for these chains; without keys for tickets, every handshake is a full one.
+    /// An acceptor for these chains, without a session store and without names of authorities. Without ticket keys,
+    /// every handshake is a full one.
     ///
     /// # Errors
     /// [`AcceptorError`].
@@ -213,7 +214,7 @@ impl Acceptor {
         Self::serving(Serving { policy, chains, unnamed, tickets: &tickets, sessions: None, authorities })
     }
 
-    /// An acceptor of all that is there.
+    /// An acceptor for all that `serving` holds.
     ///
     /// # Errors
     /// [`AcceptorError`].
@@ -252,7 +253,7 @@ impl Acceptor {
             of_kinds.entry(Kind::of(chain, policy)).or_default().push(chain);
         }
         let default = Named::of(chains, defaults, policy);
-        // By their places: those with ECDSA keys beside one with an RSA key.
+        // Places of the chains with ECDSA keys that serve a name together with a chain of another kind of key.
         let pairs = names.values().map(Vec::as_slice).chain([defaults]).filter(|ats| ats.len() > 1).flatten();
         let paired: BTreeSet<usize> =
             pairs.copied().filter(|at| chains.get(*at).is_some_and(is_ecdsa)).collect();
@@ -270,8 +271,8 @@ impl Acceptor {
         let caches: HashMap<Policy, Arc<ffi::Cache>> = caches.collect();
         let defaults: Vec<&Chain> = defaults.iter().filter_map(|at| chains.get(*at)).collect();
         let default_kind = default.as_ref().map(|default| default.kind);
-        // Also of those kinds whose names have configurations of their own: what the library refuses is told before a
-        // client comes.
+        // Kinds whose names get configurations of their own are made here too, so that a refusal of the library is
+        // reported before a client comes.
         let make = |(kind, of_kind): (Kind, Vec<&Chain>), defaults: &[&Chain]| {
             let defaults = if default_kind == Some(kind) { defaults } else { &[] };
             let told = kind.clients.and_then(|clients| authorities(clients.number));
@@ -309,7 +310,10 @@ fn of_library(error: Error) -> AcceptorError {
     AcceptorError::Library(error.message())
 }
 
-/// The chains of each name, by their places: one, or one of each kind of key.
+/// For each name, the places of its chains: one, or one of each kind of key.
+///
+/// # Errors
+/// [`AcceptorError`] for two chains of one name that differ in more than their keys' kinds, or in nothing.
 fn chains_of_names(chains: &[Chain], policy: Policy) -> Result<HashMap<&str, Vec<usize>>, AcceptorError> {
     let mut seen: HashMap<&str, Vec<usize>> = HashMap::new();
     for (second, chain) in chains.iter().enumerate() {
@@ -333,7 +337,7 @@ fn chains_of_names(chains: &[Chain], policy: Policy) -> Result<HashMap<&str, Vec
                     return Err(AcceptorError::Twice { name, first, second });
                 }
             }
-            // A certificate may say a name twice.
+            // A certificate may contain a name twice.
             if others.last() != Some(&second) {
                 others.push(second);
             }
@@ -358,8 +362,7 @@ fn configuration(
     let mut builder = begun(kind.policy)?;
     match (kind.clients, tickets) {
         (Some(clients), _) => {
-            // No session is begun under such a name, and none is gone on with: whoever is let in has shown a
-            // certificate.
+            // Under such a name no session is begun or resumed: every client that is let in has shown a certificate.
             ffi::leave_to_callback(&mut builder)?;
             told.map(|told| told.add_to(&mut builder)).transpose()?;
             let asked = if clients.is_required { ClientAuthType::Required } else { ClientAuthType::Optional };
@@ -380,36 +383,38 @@ fn configuration(
     builder.build()
 }
 
-/// Finds the configuration of a name, once the client has said it.
+/// Finds the configuration for a name, when the client has sent it.
 struct Lookup {
     names: HashMap<Box<str>, Named>,
     default: Option<Named>,
     configs: HashMap<Kind, Config>,
-    /// Of the names that have two chains, with the ECDSA ones alone: where the library has both, its policies put RSA
-    /// first in TLS 1.3.
+    /// Configurations for names with two chains that have the ECDSA chains alone. If a configuration has both kinds,
+    /// the library's policies prefer RSA in TLS 1.3.
     ecdsa: HashMap<Kind, Config>,
     sealed: Sealed,
 }
 
-/// What sessions are sealed with, and the configurations that have it.
+/// The keys that seal sessions, and the configurations with these keys.
 struct Sealed {
     keys: HashMap<Policy, TicketKeys>,
-    /// Where sessions of TLS 1.2 are kept.
+    /// Where sessions of TLS 1.2 are kept, by policy.
     caches: HashMap<Policy, Arc<ffi::Cache>>,
-    /// Whether clients get tickets where sessions are kept.
+    /// Whether clients get tickets although sessions are kept.
     with_tickets: bool,
     bound: Bound,
 }
 
 impl Sealed {
-    /// The configuration of a name whose sessions go on; none where every handshake is a full one.
+    /// The configuration for a name whose sessions can be resumed, made if need be; `None` if every handshake is a full
+    /// one. With `is_ecdsa_alone` it has only the ECDSA chain.
     fn config(&self, name: &str, named: &Named, is_ecdsa_alone: bool) -> Option<Result<Config, Error>> {
         let Kind { policy, clients: None, .. } = named.kind else { return None };
         let keys = self.keys.get(&policy)?;
         let make = |name: &str| {
             let chains = named.chains.iter().filter(|chain| !is_ecdsa_alone || is_ecdsa(chain));
             let chains: Vec<&Chain> = chains.collect();
-            // Whoever comes by the default says another name than these have, or none.
+            // Clients that come by the default send a name that these chains do not have, or none; so the chains are
+            // the default, too.
             let config = configuration(named.kind, &chains, &chains, Some(&keys_of(name, keys)), None)?;
             match self.caches.get(&policy) {
                 Some(cache) if !ffi::keep_sessions(&config, cache, self.with_tickets) => {
@@ -423,13 +428,15 @@ impl Sealed {
 }
 
 impl Lookup {
-    /// As the library will look among the chains: the name, then a wildcard in place of its first label.
+    /// The entry for a name, found as the library does: the name itself, or else a wildcard in place of its first
+    /// label.
     fn named(&self, name: &str) -> Option<&Named> {
         let of_wildcard = || self.names.get(format!("*.{}", name.split_once('.')?.1).as_str());
         self.names.get(name).or_else(of_wildcard)
     }
 
-    /// With the chains of both kinds, or with the one that signs for less where the client takes it.
+    /// The configuration for a name: with the ECDSA chain alone, which signs at less cost, if the client takes it; else
+    /// with all chains.
     fn config(&self, name: &str, named: &Named, connection: &Connection) -> Result<Option<Config>, Error> {
         let is_ecdsa_alone = match named.ecdsa {
             Some(scheme) if !connection.client_hello_is_sslv2()? => {
@@ -454,7 +461,8 @@ impl ClientHelloCallback for Lookup {
         let name = connection.server_name().unwrap_or_default().to_ascii_lowercase();
         let named = self.named(&name);
         let config = match named.or(self.default.as_ref()) {
-            // Two dots, or a dot alone, are no name: whoever gets it next may read it as another.
+            // A name with a dot at its end, still after one was taken off, is no name: a backend may read it as another
+            // one.
             Some(named) if !name.ends_with('.') => self.config(&name, named, connection)?,
             _ => None,
         };
@@ -473,8 +481,8 @@ impl ClientHelloCallback for Lookup {
     }
 }
 
-/// Chooses the protocol from what the client offers, by the server's order. The library would go on without one where
-/// none is common; that is to be refused (RFC 7301, 3.2).
+/// Chooses the protocol from the client's offer, in the server's order. Without a common one the library would go on
+/// without a protocol, while the handshake must be refused (RFC 7301, 3.2).
 fn agree_on_protocol(connection: &mut Connection) -> Result<(), Error> {
     let exchange = connection.application_context::<Exchange>();
     let Some(protocols) = exchange.and_then(|exchange| exchange.protocols.clone()) else { return Ok(()) };

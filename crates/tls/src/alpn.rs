@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 /// Longest name of a protocol, in bytes (RFC 7301, 3.1).
 const NAME_BYTES_MAX: usize = 255;
-/// Most protocols of a server: the library looks through all of them for each of the client's.
+/// At most this many protocols of a server: the library compares each of the client's with all of them.
 const PROTOCOLS_MAX: usize = 32;
 
-/// The protocols of a server, the one that it likes best first. Clones are the same list.
+/// The protocols of a server, the preferred one first. Clones are the same list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protocols(Arc<[String]>);
 
 /// Why a list of protocols cannot be offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProtocolsError {
-    /// More than 32, or none.
+    /// The list has this many names: more than 32, or none.
     Count(usize),
     /// A name that is empty, longer than 255 bytes, or not of printable ASCII.
     Name(String),
-    /// A name that stands there twice.
+    /// A name that is in the list twice.
     Twice(String),
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for ProtocolsError {
 impl std::error::Error for ProtocolsError {}
 
 impl Protocols {
-    /// A list of names, such as `h2` and `http/1.1`.
+    /// A list of protocol names, such as `h2` and `http/1.1`, the preferred one first.
     ///
     /// # Errors
     /// [`ProtocolsError`].
@@ -51,7 +51,7 @@ impl Protocols {
             return Err(ProtocolsError::Count(names.len()));
         }
         for (at, name) in names.iter().enumerate() {
-            // A client may name any bytes; people who write settings name the registered ones.
+            // A client may send any bytes as a name; settings name registered protocols.
             if name.is_empty()
                 || name.len() > NAME_BYTES_MAX
                 || !name.bytes().all(|byte| byte.is_ascii_graphic())
@@ -65,19 +65,19 @@ impl Protocols {
         Ok(Self(names.into()))
     }
 
-    /// The names.
+    /// The names, the preferred one first.
     pub fn names(&self) -> &[String] {
         &self.0
     }
 
-    /// The first of these that a client's list has, or none.
+    /// The server's first protocol that the client offers too; `None` if there is none in common.
     pub(crate) fn choose(&self, offered: &[&[u8]]) -> Option<&str> {
         self.0.iter().find(|name| offered.contains(&name.as_bytes())).map(String::as_str)
     }
 }
 
-/// The protocols that a ClientHello offers, without its header of four bytes; none where it offers no list, or none
-/// that holds together.
+/// The protocols that a ClientHello offers, given without its header of four bytes; `None` if its list is missing,
+/// empty or malformed.
 pub(crate) fn offered(hello: &[u8]) -> Option<Vec<&[u8]>> {
     let mut list = Fields(Fields(extension(hello, ALPN)?).counted_by_two()?);
     let mut names = Vec::new();

@@ -1,21 +1,21 @@
-//! The authorities that clients are told of: who has several certificates chooses by them (RFC 8446, 4.2.4; RFC 5246,
-//! 7.4.4).
+//! Names of authorities that clients are told: a client with several certificates chooses by them (RFC 8446, 4.2.4; RFC
+//! 5246, 7.4.4).
 
 use s2n_tls::config::Builder;
 use s2n_tls::error::Error;
 use std::fmt;
 
-/// Authorities whose names clients are told with the question for a certificate. What is held against their
-/// certificates is the caller's business.
+/// Authorities whose names clients are told when they are asked for a certificate. The caller decides which authorities
+/// it checks clients' certificates against.
 #[derive(Clone)]
 pub struct Authorities {
     pem: Vec<u8>,
 }
 
 impl Authorities {
-    /// The authorities with these certificates in PEM, one behind the other. None where the library does not read them,
-    /// and where their names are too long for it together (20,000 bytes): then clients are told none, and show what
-    /// they have.
+    /// The authorities with these certificates in PEM, one behind the other. `None` if the library does not read them,
+    /// or if their names together are too long for it (20,000 bytes). Clients are then told no names, and show
+    /// whichever certificate they have.
     pub fn from_pem(pem: &[u8]) -> Option<Self> {
         let authorities = Self { pem: pem.to_vec() };
         let mut builder = Builder::new();
@@ -24,7 +24,7 @@ impl Authorities {
         Some(authorities)
     }
 
-    /// Has a configuration tell the names. Its trust store is empty before and after.
+    /// Has the configuration send the names. The configuration's trust store is empty before and after.
     pub(crate) fn add_to(&self, builder: &mut Builder) -> Result<(), Error> {
         builder.trust_pem(&self.pem)?.set_certificate_authorities_from_trust_store()?;
         builder.wipe_trust_store()?;

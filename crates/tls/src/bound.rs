@@ -1,9 +1,9 @@
-//! Configurations whose tickets are those of one name (RFC 6066, section 3; RFC 8446, section 4.6.1): a session that
-//! was begun under a name goes on under no other, whichever certificate both have.
+//! Configurations whose tickets belong to one name (RFC 6066, section 3; RFC 8446, section 4.6.1). A session begun
+//! under a name cannot be resumed under another one, even if both have the same certificate.
 //!
-//! The library keeps nothing of a name in a ticket, but takes only tickets whose key it has. So each name that clients
-//! say has keys of its own, derived from those of the server, in a configuration of its own, which is made when the
-//! name is said first.
+//! The library puts no name into a ticket, but takes only tickets whose key it has. So each name that clients send has
+//! keys of its own, derived from the server's keys. They are in a configuration of its own, which is made when the name
+//! is first used.
 
 use crate::ticket::{TicketKey, TicketKeys};
 use hmac::{Hmac, Mac};
@@ -14,14 +14,14 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use zeroize::Zeroizing;
 
-/// Most configurations of each of two generations. Clients choose names where a wildcard or a default answers them: the
-/// names that are said least are forgotten first, and their configurations are made anew.
+/// At most this many configurations in each of two generations. Clients choose names freely if a wildcard or a default
+/// answers them. The names used least are forgotten first; their configurations are made anew if needed.
 const NAMES_MAX: usize = 4096;
 
-/// What a configuration is of: the name, and whether it has the ECDSA chain alone.
+/// The key of a configuration: the name, and whether it has the ECDSA chain alone.
 pub(crate) type Key = (Box<str>, bool);
 
-/// Configurations by name.
+/// Configurations by name, in two generations.
 #[derive(Default)]
 pub(crate) struct Bound(Mutex<Generations>);
 
@@ -34,10 +34,10 @@ struct Generations {
 }
 
 impl Bound {
-    /// The configuration of a name, made if there is none.
+    /// The configuration for a name, made by `make` if there is none.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The error of `make`.
     pub(crate) fn get(
         &self,
         key: Key,
@@ -48,9 +48,10 @@ impl Bound {
         if let Some((found, _forgotten)) = found {
             return Ok(found);
         }
-        // Not under the lock: others' handshakes go on meanwhile, and two that make the same one harm nothing.
+        // Made without the lock, so that other handshakes go on meanwhile; if two threads make the same configuration,
+        // no harm is done.
         let made = make(&key.0)?;
-        // Thousands of configurations take a while to drop: not under the lock either.
+        // Dropping thousands of configurations takes a while, so it also happens without the lock.
         let forgotten = generations().keep(key, made.clone());
         drop(forgotten);
         Ok(made)
@@ -58,7 +59,7 @@ impl Bound {
 }
 
 impl Generations {
-    /// The configuration, and those that are forgotten for it.
+    /// The configuration, moved to the young generation; and the configurations that are forgotten for it.
     fn find(&mut self, key: &Key) -> Option<(Config, Configs)> {
         if let Some(found) = self.young.get(key) {
             return Some((found.clone(), Configs::new()));
@@ -68,7 +69,8 @@ impl Generations {
         Some((found, forgotten))
     }
 
-    /// Returns those that are forgotten for it, for the caller to drop without the lock.
+    /// Adds a configuration to the young generation. Returns the configurations that are forgotten for it, for the
+    /// caller to drop without the lock.
     #[must_use]
     fn keep(&mut self, key: Key, config: Config) -> Configs {
         let mut forgotten = Configs::new();
@@ -80,7 +82,7 @@ impl Generations {
     }
 }
 
-/// The keys of a name: each of the server's keys and the name, by HMAC-SHA-256.
+/// Ticket keys of one name, derived from each of the server's keys and the name by HMAC-SHA-256.
 pub(crate) fn keys_of(name: &str, keys: &TicketKeys) -> TicketKeys {
     let derived = keys.keys.iter().map(|key| {
         let mut of_name = TicketKey { name: [0; 16], key: Zeroizing::new([0; 32]), since: key.since };
@@ -92,7 +94,7 @@ pub(crate) fn keys_of(name: &str, keys: &TicketKeys) -> TicketKeys {
 }
 
 fn digest(key: &TicketKey, purpose: &[u8], name: &str) -> Zeroizing<[u8; 32]> {
-    // A key of any length is one.
+    // HMAC takes a key of any length.
     let mut digest = match Hmac::<Sha256>::new_from_slice(&key.key[..]) {
         Ok(digest) => digest,
         Err(_) => unreachable!("HMAC takes keys of every length"),

@@ -1,4 +1,4 @@
-//! What a server needs to know of its certificates (RFC 5280).
+//! The parts of its certificates that a server needs to know (RFC 5280).
 
 use crate::fields::{Fields, numbered};
 use pkcs1::RsaPublicKey;
@@ -6,7 +6,7 @@ use spki::der::asn1::AnyRef;
 use spki::der::{Decode, Tag, TagNumber};
 use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 
-/// Tag of the version, of the unique identifiers and of the extensions.
+/// Tags of the version, of the unique identifiers and of the extensions.
 const VERSION: Tag = numbered(TagNumber::N0, true);
 const ISSUER_IDENTIFIER: Tag = numbered(TagNumber::N1, false);
 const SUBJECT_IDENTIFIER: Tag = numbered(TagNumber::N2, false);
@@ -16,56 +16,58 @@ const DNS_NAME: Tag = numbered(TagNumber::N2, false);
 
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 const ALTERNATIVE_NAMES: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
-/// TLS features that a server with the certificate has (RFC 7633), and the number of the one that shows OCSP responses.
+/// The extension for TLS features that a server with the certificate has (RFC 7633), and the number of the feature OCSP
+/// stapling.
 const TLS_FEATURES: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.1.24");
 const STATUS_REQUEST: u8 = 5;
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 
-/// What an X.509 certificate says. Nothing of it is verified.
+/// The contents of an X.509 certificate that are needed here. Nothing is verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// The DNS names that it is for, in lower case: its alternative names, or its common name where it has none.
+    /// DNS names that the certificate is for, in lower case: its alternative names, or its common name if there are
+    /// none.
     pub names: Vec<String>,
-    /// First second of its life, since 1970.
+    /// First second of the certificate's validity, since 1970.
     pub not_before: i64,
-    /// Last second of its life, since 1970.
+    /// Last second of the certificate's validity, since 1970.
     pub not_after: i64,
-    /// Its public key.
+    /// The certificate's public key.
     pub public_key: PublicKey,
-    /// Whom it is of, as DER.
+    /// Subject, as DER.
     pub subject: Vec<u8>,
-    /// Who signed it, as DER.
+    /// Issuer, as DER.
     pub issuer: Vec<u8>,
-    /// Its number among the issuer's, as DER without tag and length.
+    /// Serial number, as DER without tag and length.
     pub serial: Vec<u8>,
-    /// Whether clients are to refuse it without an OCSP response (RFC 7633).
+    /// Whether clients are to refuse the certificate without an OCSP response (RFC 7633).
     pub must_staple: bool,
 }
 
-/// A public key.
+/// The public key of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublicKey {
-    /// RSA.
+    /// An RSA key.
     Rsa {
         /// The modulus, big-endian, without leading zeros.
         modulus: Vec<u8>,
-        /// The public exponent, likewise.
+        /// The public exponent, big-endian, without leading zeros.
         exponent: Vec<u8>,
     },
-    /// Of an elliptic curve.
+    /// A key of an elliptic curve.
     Ec {
         /// The curve's object identifier, as DER without tag and length.
         curve: Vec<u8>,
         /// The point: X'04', then both coordinates (SEC 1, 2.3.3).
         point: Vec<u8>,
     },
-    /// Of another kind.
+    /// A key of another kind.
     Other,
 }
 
 impl PublicKey {
-    /// `RSA-2048`, `P-256` and so on.
+    /// Kind and size of the key: `RSA-2048`, `P-256` and so on.
     pub fn kind(&self) -> String {
         match self {
             Self::Rsa { modulus, .. } => {
@@ -83,7 +85,7 @@ impl PublicKey {
     }
 }
 
-/// The fields of a certificate that are needed here.
+/// The fields of a certificate that are used here.
 struct Parts<'a> {
     serial: &'a [u8],
     issuer: &'a [u8],
@@ -110,7 +112,7 @@ impl<'a> Parts<'a> {
 }
 
 impl Certificate {
-    /// Reads a certificate in DER; none where it does not hold together.
+    /// Reads a certificate in DER; `None` if it is malformed.
     pub fn from_der(der: &[u8]) -> Option<Self> {
         let mut parts = Parts::of(der)?;
         let (not_before, not_after) = (parts.validity.time()?, parts.validity.time()?);
@@ -145,12 +147,12 @@ fn public_key(info: &SubjectPublicKeyInfoRef<'_>) -> Option<PublicKey> {
     }
 }
 
-/// The bits of a certificate's public key, without what says of which kind it is: OCSP names issuers by their hash.
+/// The bits of a certificate's public key, without the algorithm: OCSP identifies issuers by the hash of these bits.
 pub(crate) fn key_bits(der: &[u8]) -> Option<Vec<u8>> {
     Parts::of(der)?.key.subject_public_key.as_bytes().map(<[u8]>::to_vec)
 }
 
-/// The fields of an extension's value, if it is there.
+/// The fields in an extension's value: `Some(None)` if the extension is missing, `None` if the list is malformed.
 fn extension<'a>(extensions: AnyRef<'a>, wanted: ObjectIdentifier) -> Option<Option<Fields<'a>>> {
     let mut extensions = Fields::new(extensions.value())?.sequence()?;
     while !extensions.is_empty() {
@@ -189,7 +191,7 @@ fn has_must_staple(extensions: AnyRef<'_>) -> Option<bool> {
     Some(false)
 }
 
-/// The last common name, which is the most specific one.
+/// The last common name of a subject, which is the most specific one, if it is a host name.
 fn common_name(subject: &[u8]) -> Option<String> {
     let (mut parts, mut found) = (Fields::new(subject)?.sequence()?, None);
     while !parts.is_empty() {
@@ -203,7 +205,7 @@ fn common_name(subject: &[u8]) -> Option<String> {
     found
 }
 
-/// A name that a client could ask for.
+/// The bytes as a name that a client could ask for, in lower case; `None` if they are not such a name.
 fn host_name(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let is_name = !text.is_empty()

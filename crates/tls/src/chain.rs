@@ -1,4 +1,4 @@
-//! Certificate chains.
+//! Certificate chains, with private keys in this process or elsewhere.
 
 use crate::certificate::{Certificate, key_bits};
 use crate::clients::Clients;
@@ -7,8 +7,8 @@ use crate::policy::Policy;
 use s2n_tls::cert_chain::{Builder, CertificateChain};
 use std::fmt;
 
-/// A certificate with those above it, and its private key or the number of one that is elsewhere. Clones are the same
-/// chain.
+/// A certificate with those of its issuers, and its private key or the number of a key that is elsewhere. Clones are
+/// the same chain.
 #[derive(Clone)]
 pub struct Chain {
     pub(crate) of_library: CertificateChain<'static>,
@@ -19,33 +19,33 @@ pub struct Chain {
     policy: Option<Policy>,
 }
 
-/// What a chain is made of.
+/// The parts that a chain is made of.
 #[derive(Clone, Copy)]
 pub struct ChainParts<'a> {
     /// The certificates in PEM, the server's first.
     pub chain: &'a [u8],
-    /// The private key in PEM; none where it is elsewhere.
+    /// The private key in PEM; `None` if it is elsewhere.
     pub private_key: Option<&'a [u8]>,
-    /// An OCSP response in DER, which clients get that ask for one; whether it says anything good nobody looks at here.
+    /// An OCSP response in DER, which clients get that ask for one. Its contents are not checked here.
     pub staple: Option<&'a [u8]>,
 }
 
 /// Why a chain cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainError {
-    /// No certificates in PEM, or one that does not hold together.
+    /// There are no certificates in PEM, or one is malformed: the library's message.
     Certificates(&'static str),
-    /// No private key in PEM, or one of a kind that is not served.
+    /// There is no private key in PEM, or it is of a kind that is not served: the library's message.
     PrivateKey(&'static str),
-    /// The private key is not the first certificate's.
+    /// The private key does not belong to the first certificate.
     OtherKey,
-    /// A certificate that does not read: its place, from 1.
+    /// The certificate at this place, from 1, cannot be read.
     Unreadable(usize),
-    /// The certificate at this place, from 1, is not of whom the one before it names as its issuer.
+    /// The certificate at this place, from 1, does not have the subject that the one before it names as its issuer.
     Unordered(usize),
     /// The first certificate has no name that clients could ask for.
     Nameless,
-    /// Neither RSA nor an elliptic curve.
+    /// The key of the first certificate is neither RSA nor of an elliptic curve.
     Kind,
 }
 
@@ -72,8 +72,8 @@ impl fmt::Display for ChainError {
 impl std::error::Error for ChainError {}
 
 impl Chain {
-    /// A chain whose private key this process has: both in PEM, the server's certificate first. `key` is what
-    /// [`crate::Facts::key`] says of connections with it.
+    /// A chain whose private key is in this process: both in PEM, the server's certificate first. [`crate::Facts::key`]
+    /// gives `key` for connections with this chain.
     ///
     /// # Errors
     /// [`ChainError`].
@@ -81,7 +81,8 @@ impl Chain {
         Self::from_parts(ChainParts { chain, private_key: Some(private_key), staple: None }, key)
     }
 
-    /// A chain whose private key is elsewhere: connections with it ask for each operation, and name `key`.
+    /// A chain whose private key is elsewhere. Connections with this chain ask for each operation, with the number
+    /// `key`.
     ///
     /// # Errors
     /// [`ChainError`].
@@ -89,8 +90,8 @@ impl Chain {
         Self::from_parts(ChainParts { chain, private_key: None, staple: None }, key)
     }
 
-    /// A chain of all that is there. `key` is what [`crate::Facts::key`] and [`crate::KeyRequest::key`] say of
-    /// connections with it.
+    /// A chain of all these parts. [`crate::Facts::key`] and [`crate::KeyRequest::key`] give `key` for connections with
+    /// this chain.
     ///
     /// # Errors
     /// [`ChainError`].
@@ -102,7 +103,7 @@ impl Chain {
         let of_chain = |error: s2n_tls::error::Error| ChainError::Certificates(error.message());
         let mut builder = Builder::new().map_err(of_chain)?;
         if let Some(private_key) = parts.private_key {
-            // What is wrong with the chain is said of the chain.
+            // Checked first, so that an error of the chain is not reported as one of the private key.
             Self::new(&public(parts.chain)?, key, false, needs_names)?;
             builder.load_pem(parts.chain, private_key).map_err(|error| {
                 if error.name().contains("MISMATCH") {
@@ -120,7 +121,8 @@ impl Chain {
         Self::new(&finished(builder, key)?, key, parts.private_key.is_none(), needs_names)
     }
 
-    /// A client's chain with its private key, both in PEM, the client's certificate first. It need not name a host.
+    /// A client's chain with its private key, both in PEM, the client's certificate first. The certificate need not
+    /// name a host.
     ///
     /// # Errors
     /// [`ChainError`].
@@ -128,8 +130,8 @@ impl Chain {
         Self::loaded(ChainParts { chain, private_key: Some(private_key), staple: None }, 0, false)
     }
 
-    /// A client's chain as [`Chain::of_client`], whose private key is elsewhere: connections with it ask for each
-    /// operation, by the number 0.
+    /// A client's chain, as [`Chain::of_client`], with its private key elsewhere: connections with this chain ask for
+    /// each operation, with the number 0.
     ///
     /// # Errors
     /// [`ChainError`].
@@ -166,26 +168,26 @@ impl Chain {
         Ok(Self { of_library: of_library.clone(), leaf, key, is_elsewhere, clients: None, policy: None })
     }
 
-    /// The same chain for names whose clients are asked for certificates, or are not.
+    /// The same chain; clients of its names are asked for certificates as `clients` says, or not asked if `None`.
     #[must_use]
     pub fn with_clients(mut self, clients: Option<Clients>) -> Self {
         self.clients = clients;
         self
     }
 
-    /// Whether clients of its names are asked for certificates.
+    /// How clients of the chain's names are asked for certificates; `None` if they are not asked.
     pub fn clients(&self) -> Option<Clients> {
         self.clients
     }
 
-    /// The same chain for names with a policy of their own, or with that of the listener.
+    /// The same chain, with this policy for its names; with `None` they have the listener's.
     #[must_use]
     pub fn with_policy(mut self, policy: Option<Policy>) -> Self {
         self.policy = policy;
         self
     }
 
-    /// The policy of its names; none where it is the listener's.
+    /// The policy of the chain's names; `None` if it is the listener's.
     pub fn policy(&self) -> Option<Policy> {
         self.policy
     }
@@ -195,12 +197,12 @@ impl Chain {
         &self.leaf
     }
 
-    /// The bits of the public key of who signed it, where the chain has that certificate, too.
+    /// The bits of the issuer's public key, if the chain has the issuer's certificate too.
     pub fn issuer_key_bits(&self) -> Option<Vec<u8>> {
         key_bits(self.of_library.iter().nth(1)?.ok()?.der().ok()?)
     }
 
-    /// Whether its key is elsewhere.
+    /// Whether the chain's private key is elsewhere.
     pub fn is_elsewhere(&self) -> bool {
         self.is_elsewhere
     }

@@ -1,45 +1,46 @@
-//! Certificates of clients as values: whom they are asked of, and what a caller says of those that are shown. The
-//! library checks only that the client has the private key of the first one.
+//! Clients' certificates as values: who is asked for one, and the caller's verdict on those that are shown. The library
+//! only checks that the client has the private key of the first certificate.
 
 /// Bytes of a certificate's length in a chain (RFC 8446, 4.4.2).
 const LENGTH_BYTES: usize = 3;
 
-/// That clients of a chain's names are asked for certificates.
+/// The demand for certificates from clients of a chain's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Clients {
-    /// The caller's number of what they are held against.
+    /// The caller's number for the authorities that certificates are checked against.
     pub number: u32,
-    /// Whether a client that has none is refused.
+    /// Whether a client without a certificate is refused.
     pub is_required: bool,
 }
 
-/// What a client has shown, to be judged.
+/// The certificates that a client has shown, to be judged by the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientChain {
-    /// [`Clients::number`] of the name that it asked for.
+    /// [`Clients::number`] of the name that the client asked for.
     pub number: u32,
-    /// Its certificates in DER, its own first; as it sent them: nothing is checked, and they may be no certificates.
+    /// The client's certificates in DER, its own first. They are as the client sent them: nothing is checked, and they
+    /// may be no certificates.
     pub certificates: Vec<Vec<u8>>,
 }
 
 /// Why a client is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The alert that it gets (RFC 8446, 6.2).
+    /// The TLS alert that the client gets (RFC 8446, 6.2).
     pub alert: u8,
-    /// For logs: [`crate::Failure::name`].
+    /// The reason, for logs: becomes [`crate::Failure::name`].
     pub name: &'static str,
 }
 
 impl Refusal {
-    /// Said of clients that show none where one is required, with this version.
+    /// The refusal of a client that shows no certificate although one is required.
     pub(crate) fn none(is_tls13: bool) -> Self {
-        // Older versions have no alert of its own for it (RFC 5246, 7.4.6).
+        // TLS versions before 1.3 have no alert for this case (RFC 5246, 7.4.6).
         Self { alert: if is_tls13 { 116 } else { 40 }, name: "none" }
     }
 
-    /// What the library has refused by itself, by its name of the error: what it cannot read, or keys of a kind that it
-    /// does not know.
+    /// The refusal for an error of the library, by the error's name: a certificate cannot be read, or has an unknown
+    /// kind of key. `None` for other errors.
     pub(crate) fn of_library(name: &str) -> Option<Self> {
         match name {
             "S2N_ERR_CERT_TYPE_UNSUPPORTED" => Some(Self { alert: 43, name: "unsupported" }),
@@ -51,7 +52,7 @@ impl Refusal {
     }
 }
 
-/// The certificates of a chain, each behind its length; none where it does not hold together.
+/// The certificates in a chain in which each is preceded by its length; `None` if the chain is malformed.
 pub(crate) fn split(mut chain: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut certificates = Vec::new();
     while !chain.is_empty() {

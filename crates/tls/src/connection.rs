@@ -1,4 +1,4 @@
-//! One connection, from the client's first byte on.
+//! The server's end of a connection, from the client's first byte on.
 
 use crate::acceptor::{Acceptor, Inner};
 use crate::alpn::Protocols;
@@ -15,7 +15,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// A record with an alert, before anything is enciphered; level and number follow (RFC 8446, 5.1 and 6).
+/// Header of a record with an alert in the clear; the alert's level and number follow (RFC 8446, 5.1 and 6).
 const PLAIN_ALERT: [u8; 5] = [21, 3, 3, 0, 2];
 const CLOSE_NOTIFY: u8 = 0;
 const HANDSHAKE_FAILURE: u8 = 40;
@@ -27,50 +27,52 @@ const NO_APPLICATION_PROTOCOL: u8 = 120;
 /// The server's end of a connection.
 pub struct Connection {
     wired: Wired,
-    /// The library calls back into what belongs to it as long as the handshake lasts.
+    /// Kept alive, since the library calls back into the acceptor during the handshake.
     _acceptor: Arc<Inner>,
-    /// Bytes that the server has sent, or has for sending.
+    /// Whether bytes were already sent to the client.
     has_answered: bool,
-    /// A private key operation was given out and not answered.
+    /// Whether a private key operation was given out and is not answered.
     is_asking: bool,
-    /// A client's certificates were given out and not judged.
+    /// Whether a client's certificates were given out and are not judged.
     is_judging: bool,
 }
 
-/// How far a handshake is.
+/// State of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It is over: data may follow.
+    /// The handshake is over: data may follow.
     Done,
-    /// It goes on when the client sends more.
+    /// The handshake goes on when more bytes of the other side arrive.
     NeedsBytes,
-    /// It goes on when its private key operation is answered ([`Connection::take_request`], [`Connection::answer`]).
+    /// The handshake goes on when its private key operation is answered ([`Connection::take_request`],
+    /// [`Connection::answer`]).
     NeedsKey,
-    /// It goes on when the client's certificates are judged ([`Connection::take_client_chain`], [`Connection::judge`]).
+    /// The handshake goes on when the client's certificates are judged ([`Connection::take_client_chain`],
+    /// [`Connection::judge`]).
     NeedsVerdict,
 }
 
-/// What was agreed.
+/// What a handshake agreed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The name that the client asked for, as it sent it; it may hold anything.
+    /// The name that the client asked for, as the client sent it; it may hold any characters.
     pub server_name: Option<String>,
-    /// `TLS1.3` and so on; empty before it is agreed, as all that follows.
+    /// `TLS1.3` and so on; empty until the handshake is over. All fields below are empty until then, too.
     pub version: &'static str,
-    /// The suite, by OpenSSL's name.
+    /// The cipher suite, by OpenSSL's name.
     pub cipher: String,
-    /// The group of the key agreement; none with RSA key exchange.
+    /// The group of the key agreement; `None` with RSA key exchange.
     pub group: Option<String>,
-    /// Whether it goes on with a session from before.
+    /// Whether an earlier session is resumed.
     pub is_resumed: bool,
-    /// The number of the key of the chain that was shown.
+    /// The number of the private key of the chain that was shown.
     pub key: Option<u32>,
-    /// The application protocol; none where the client offered none, or the server has no list.
+    /// The application protocol; `None` if the client offered none, or the server has no list.
     pub protocol: Option<String>,
 }
 
 impl Facts {
-    /// What a connection of the library agreed so far.
+    /// The facts of a connection of the library, as far as it has agreed on them.
     pub(crate) fn of(library: &s2n_tls::connection::Connection) -> Self {
         let mut facts = Facts { server_name: library.server_name().map(str::to_owned), ..Facts::default() };
         if !library.handshake_complete() {
@@ -83,7 +85,7 @@ impl Facts {
         facts.key = library
             .selected_cert()
             .and_then(|chain| chain.application_context::<KeyNumber>().map(|number| number.0));
-        // One of the server's own list, so that it is text.
+        // A name of the server's own list, so it is text.
         facts.protocol =
             library.application_protocol().map(|name| String::from_utf8_lossy(name).into_owned());
         facts
@@ -94,14 +96,14 @@ impl Connection {
     /// The server's end of a new connection.
     ///
     /// # Errors
-    /// [`Cause::Internal`]: the library has no memory.
+    /// [`Cause::Internal`] if the library has no memory.
     pub fn new(acceptor: &Acceptor) -> Result<Self, Failure> {
         let make = || -> Result<Wired, Error> {
             let mut wired = Wired::new()?;
             let library = wired.library();
             library.set_config(acceptor.inner.front.clone())?;
             library.set_blinding(Blinding::SelfService)?;
-            // What is called again when it may go on, and not before.
+            // The library is polled when it may go on, so that it has nobody to wake.
             library.set_waker(Some(Waker::noop()))?;
             library.set_receive_buffering(true)?;
             library.prefer_throughput()?;
@@ -118,7 +120,7 @@ impl Connection {
         })
     }
 
-    /// Says which application protocols the server speaks: a client that offers others alone is refused. To be called
+    /// Sets the application protocols that the server speaks; a client that offers only others is refused. To be called
     /// before the handshake.
     pub fn offer(&mut self, protocols: &Protocols) {
         if let Some(exchange) = self.exchange() {
@@ -126,28 +128,28 @@ impl Connection {
         }
     }
 
-    /// Takes in what the client sent.
+    /// Takes bytes that the client sent.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.wired.buffers().receive(bytes);
     }
 
-    /// The client's end of the stream has come: nothing will be received any more.
+    /// Reports the end of the client's stream: no more bytes will be received.
     pub fn receive_end(&mut self) {
         self.wired.buffers().receive_end();
     }
 
-    /// What is to be sent to the client.
+    /// Bytes to be sent to the client.
     pub fn outgoing(&self) -> &[u8] {
         self.wired.buffers_now().outgoing()
     }
 
-    /// So many bytes of it were sent.
+    /// Reports that this many bytes of [`Connection::outgoing`] were sent.
     pub fn sent(&mut self, bytes: usize) {
         self.has_answered |= bytes > 0;
         self.wired.buffers().sent(bytes);
     }
 
-    /// Goes on with the handshake.
+    /// Continues the handshake as far as it can go.
     ///
     /// # Errors
     /// [`Failure`]: the connection is over once what lies in [`Connection::outgoing`] is sent and [`Connection::delay`]
@@ -185,8 +187,8 @@ impl Connection {
         Some(request)
     }
 
-    /// The answer to the operation that was taken; none where it failed, and the handshake with it. Call
-    /// [`Connection::handshake`] then.
+    /// The answer to the operation that was taken; with `None`, for an operation that failed, the handshake fails. Call
+    /// [`Connection::handshake`] afterwards.
     pub fn answer(&mut self, answer: Option<Zeroizing<Vec<u8>>>) {
         self.is_asking = false;
         if let Some(exchange) = self.exchange() {
@@ -194,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// The certificates of the client that the handshake waits for a verdict on; they are given out once.
+    /// The client's certificates that the handshake waits to have judged; they are given out once.
     pub fn take_client_chain(&mut self) -> Option<ClientChain> {
         let chain = self.exchange()?.client_chain.take()?;
         self.is_judging = true;
@@ -202,7 +204,7 @@ impl Connection {
     }
 
     /// The verdict on the certificates that were taken: the client is let in or refused. Call [`Connection::handshake`]
-    /// then.
+    /// afterwards.
     pub fn judge(&mut self, verdict: Result<(), Refusal>) {
         if std::mem::take(&mut self.is_judging)
             && let Some(exchange) = self.exchange()
@@ -211,8 +213,8 @@ impl Connection {
         }
     }
 
-    /// The certificates of the client in DER, its own first, once the handshake is over: it was judged, and the client
-    /// has its key. None where none was asked for or shown.
+    /// The client's certificates in DER, its own first, once the handshake is over: they were judged, and the client
+    /// has the private key. `None` if the client was not asked for a certificate or showed none.
     pub fn client_certificates(&self) -> Option<Vec<Vec<u8>>> {
         let library = self.wired.library_now();
         let is_verified =
@@ -226,12 +228,12 @@ impl Connection {
     /// Reads the client's data, after the handshake.
     ///
     /// # Errors
-    /// [`Failure`], as [`Connection::handshake`]; [`Cause::Cut`] where the stream ends without the client's word.
+    /// [`Failure`], as [`Connection::handshake`]; [`Cause::Cut`] if the stream ends without `close_notify`.
     pub fn read(&mut self, into: &mut [u8]) -> Result<Read, Failure> {
         stream::read(self.wired.library(), into).map_err(|error| self.failed(&error))
     }
 
-    /// Enciphers data for the client into [`Connection::outgoing`], all of it.
+    /// Enciphers all of the data for the client into [`Connection::outgoing`].
     ///
     /// # Errors
     /// [`Failure`], as [`Connection::handshake`].
@@ -242,14 +244,14 @@ impl Connection {
         })
     }
 
-    /// Gives up memory for records until one comes again; to be called where nothing has come for a while, after the
-    /// handshake.
+    /// Frees the memory for records until the next record comes. To be called after the handshake, when no data has
+    /// come for a while.
     pub fn rest(&mut self) {
-        // Refused where bytes of a record are under way.
+        // The library refuses while part of a record is under way.
         let _ = self.wired.library().release_buffers();
     }
 
-    /// Tells the client that the server sends no more; the client may go on.
+    /// Tells the client that the server sends no more (`close_notify`); the client may go on sending.
     ///
     /// # Errors
     /// [`Failure`], as [`Connection::handshake`].
@@ -261,18 +263,18 @@ impl Connection {
         }
     }
 
-    /// How long a failed connection must stay open, so that how soon it ends says nothing of what was wrong with it.
+    /// How long a failed connection must stay open, so that the time of its end does not tell what was wrong.
     pub fn delay(&self) -> Duration {
         self.wired.library_now().remaining_blinding_delay().unwrap_or_default()
     }
 
-    /// What was agreed so far.
+    /// What the connection has agreed on so far.
     pub fn facts(&self) -> Facts {
         Facts::of(self.wired.library_now())
     }
 
-    /// Gives up a handshake that takes too long. [`Connection::outgoing`] then tells the client: `internal_error` where
-    /// its server was waited for, else `user_canceled` and the end (RFC 8446, 6.1). The connection is over.
+    /// Gives up a handshake that takes too long. [`Connection::outgoing`] then holds an alert: `internal_error` if the
+    /// server's side was waited for, else `user_canceled` and the end (RFC 8446, 6.1). The connection is over.
     pub fn cancel(&mut self) {
         if self.is_asking || self.is_judging {
             self.tell(&[[FATAL, INTERNAL_ERROR]]);
@@ -281,9 +283,9 @@ impl Connection {
         }
     }
 
-    /// Sends alerts, each a level and a number, under whatever keys there are by now.
+    /// Sends alerts, each a level and a number, under the keys that the connection has by now.
     fn tell(&mut self, alerts: &[[u8; 2]]) {
-        // The library knows of no version before it has answered.
+        // The library knows no version before it has answered.
         let is_plain = !self.has_answered && self.outgoing().is_empty();
         for alert in alerts {
             if is_plain {
@@ -314,7 +316,7 @@ impl Connection {
             ErrorType::Application => Cause::Key,
             ErrorType::ConnectionClosed | ErrorType::IOError => Cause::Cut,
             ErrorType::Alert => Cause::Alert(alert.unwrap_or_default()),
-            // The library calls it internal that a client has no group of the policy.
+            // The library reports as internal that a client has no group of the policy.
             ErrorType::ProtocolError | ErrorType::InternalError if has_nothing_in_common(name) => {
                 Cause::NothingInCommon
             }
@@ -322,7 +324,8 @@ impl Connection {
             ErrorType::InternalError if is_of_bytes(name) => Cause::Protocol,
             _ => Cause::Internal,
         };
-        // The library sends hardly any alert of its own. Before the first byte of an answer one can be sent as it is.
+        // The library itself sends hardly any alert. Before the first byte of an answer, an alert can be sent in the
+        // clear.
         let alert = match cause {
             Cause::UnknownName => Some(UNRECOGNIZED_NAME),
             Cause::UnknownProtocol => Some(NO_APPLICATION_PROTOCOL),
@@ -339,7 +342,7 @@ impl Connection {
         Failure { cause, name }
     }
 
-    /// Why the client is refused, if it was its certificate.
+    /// Why the client is refused, if its certificate was the reason.
     fn refusal(&mut self, name: &str) -> Option<Refusal> {
         if name == "S2N_ERR_MISSING_CLIENT_CERT" {
             let is_tls13 = matches!(self.wired.library_now().actual_protocol_version(), Ok(Version::TLS13));
@@ -369,8 +372,8 @@ fn has_nothing_in_common(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-/// Whether an error that the library calls internal is one of what the other side sent: a message that ends before its
-/// fields do, a length that no record or field has, a share that is no key.
+/// Whether an error that the library calls internal comes from the other side's bytes. Examples: a message that ends
+/// before its fields do, a length that fits no record or field, a key share that is no key.
 fn is_of_bytes(name: &str) -> bool {
     name.contains("STUFFER")
         || ["S2N_ERR_SAFETY", "S2N_ERR_NULL", "S2N_ERR_INTEGER_OVERFLOW", "S2N_ERR_PQ_CRYPTO"].contains(&name)

@@ -1,11 +1,11 @@
-//! Why connections end.
+//! Why connections fail.
 
 use std::fmt;
 
 /// A connection that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Why.
+    /// The kind of failure.
     pub cause: Cause,
     /// The library's name of the error, for logs, or what is wrong with the client's certificate; else empty.
     pub name: &'static str,
@@ -14,30 +14,30 @@ pub struct Failure {
 /// Why a connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// The client asked for a name that there is no certificate for, or for none where one is needed.
+    /// The client asked for a name without a certificate, or for none although one is needed.
     UnknownName,
-    /// The client speaks other application protocols alone.
+    /// The client offers only application protocols that the server does not speak.
     UnknownProtocol,
-    /// The client sent an alert: its number (RFC 8446, 6).
+    /// The client sent an alert with this number (RFC 8446, 6).
     Alert(u8),
     /// Client and server have no version, suite or group in common.
     NothingInCommon,
-    /// The client's bytes are not those of the protocol, or were changed under way.
+    /// The client's bytes do not follow the protocol, or were changed under way.
     Protocol,
-    /// The client's end came without its word that it is the end.
+    /// The stream ended without `close_notify`.
     Cut,
-    /// The server's certificate is not one that the client takes.
+    /// The client does not accept the server's certificate.
     Certificate,
-    /// The private key gave no answer.
+    /// The private key operation failed.
     Key,
     /// The client has no certificate, or one that is refused.
     Client,
-    /// The library.
+    /// An error within the library.
     Internal,
 }
 
 impl Cause {
-    /// One word of it, for logs.
+    /// The cause as one word, for logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::UnknownName => "unknown-name",

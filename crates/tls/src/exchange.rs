@@ -1,5 +1,5 @@
-//! What passes between a connection and the library's callbacks: a private key operation and its answer, a client's
-//! certificates and the verdict.
+//! Data that passes between a connection and the library's callbacks: a private key operation and its answer, a
+//! client's certificates and the verdict.
 
 use crate::alpn::Protocols;
 use crate::clients::{ClientChain, Clients, Refusal, split};
@@ -16,31 +16,31 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use zeroize::Zeroizing;
 
-/// What passes between a connection and the library's callbacks.
+/// Data that passes between a connection and the library's callbacks.
 #[derive(Default)]
 pub(crate) struct Exchange {
     pub(crate) asked: Option<KeyRequest>,
     pub(crate) answer: Option<Option<Zeroizing<Vec<u8>>>>,
-    /// The client named a server that there is not.
+    /// Whether the client is refused, since no chain is for the name that the client asked for.
     pub(crate) is_unknown_name: bool,
-    /// What the server speaks; none where it does not say.
+    /// The application protocols that the server speaks; `None` for no list.
     pub(crate) protocols: Option<Protocols>,
-    /// The client speaks nothing of it.
+    /// Whether the client offered only other protocols.
     pub(crate) is_unknown_protocol: bool,
-    /// What the client has shown, until it is taken.
+    /// The certificates that the client has shown, until the caller takes them.
     pub(crate) client_chain: Option<ClientChain>,
     pub(crate) verdict: Option<Result<(), Refusal>>,
-    /// The verdict, once the library was told.
+    /// The refusal in the verdict, once the library was told of it.
     pub(crate) refusal: Option<Refusal>,
     pub(crate) is_client_verified: bool,
-    /// What a server gave its client last to go on with.
+    /// The last session ticket that the server gave its client.
     pub(crate) session: Option<Zeroizing<Vec<u8>>>,
 }
 
-/// The number of a chain's key, at the chain.
+/// The number of a chain's private key, as the chain's context in the library.
 pub(crate) struct KeyNumber(pub(crate) u32);
 
-/// Asks the caller instead of computing.
+/// The callback that asks the caller for private key operations.
 pub(crate) struct AskCaller;
 
 impl PrivateKeyCallback for AskCaller {
@@ -98,7 +98,7 @@ pub(crate) fn refused(why: &'static str) -> Error {
     Error::application(why.into())
 }
 
-/// An operation that waits for the caller's answer.
+/// A future that is ready when the caller has answered an operation.
 struct AwaitsAnswer {
     operation: Option<PrivateKeyOperation>,
 }
@@ -119,7 +119,7 @@ impl ConnectionFuture for AwaitsAnswer {
     }
 }
 
-/// Has the caller judge instead of the library.
+/// The callback that has the caller judge a client's certificates.
 pub(crate) struct AskForVerdict(pub(crate) Clients);
 
 impl CertValidationCallback for AskForVerdict {
@@ -138,7 +138,7 @@ impl CertValidationCallback for AskForVerdict {
     }
 }
 
-/// A handshake that waits for the caller's verdict.
+/// A future that is ready when the caller has given its verdict.
 struct AwaitsVerdict {
     info: Option<CertValidationInfo>,
 }

@@ -1,4 +1,5 @@
-//! The library's calls for bytes, over buffers of ours, and what it has in C alone. The only unsafe code of this room.
+//! The library's byte callbacks over buffers of ours, and functions that it has in C alone. The only unsafe code of
+//! this room.
 #![allow(
     unsafe_code,
     reason = "the library takes its bytes through functions of C with a pointer to their context"
@@ -19,7 +20,7 @@ use s2n_tls::error::Error;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// Bytes under way between the library and the caller.
+/// Bytes on their way between the library and the caller.
 #[derive(Default)]
 pub(crate) struct Buffers {
     incoming: Vec<u8>,
@@ -60,7 +61,8 @@ impl Buffers {
         self.outgoing.extend_from_slice(bytes);
     }
 
-    /// What is there, up to a length: empty where nothing comes any more, none where there may be more later.
+    /// The next bytes of the other side, at most `length`: empty at the end of the stream, `None` if more may come
+    /// later.
     fn next(&self, length: usize) -> Option<&[u8]> {
         let count = length.min(self.incoming_bytes());
         if count == 0 && !self.has_ended {
@@ -78,8 +80,8 @@ impl Buffers {
     }
 }
 
-/// Gives up the front of a buffer that nobody needs any more, once it is most of it: a side that is never quite empty
-/// would keep everything that ever went through it.
+/// Removes the front part of a buffer that is done with, once it is more than half of it. Otherwise a buffer that is
+/// never quite empty would keep all bytes that ever went through.
 fn make_room(buffer: &mut Vec<u8>, done: &mut usize) {
     if *done > buffer.len() / 2 {
         buffer.drain(..*done);
@@ -87,20 +89,20 @@ fn make_room(buffer: &mut Vec<u8>, done: &mut usize) {
     }
 }
 
-/// An idle connection holds no buffers: there are thousands of them, and memory for the next record costs less than its
+/// Frees a buffer's memory: there are thousands of idle connections, and memory for the next record costs less than its
 /// system call.
 fn empty(buffer: &mut Vec<u8>) {
     *buffer = Vec::new();
 }
 
-/// A connection of the library with its buffers.
+/// A connection of the library with the buffers that its callbacks use.
 pub(crate) struct Wired {
-    /// Before the buffers that it points to: fields are dropped in their order.
+    /// The connection stands before the buffers that it points to, since fields are dropped in this order.
     connection: Connection,
     buffers: Shared,
 }
 
-/// Buffers that the library reaches too, within methods of the connection alone.
+/// Buffers that the library also reaches, but only within methods of the connection.
 struct Shared(NonNull<Buffers>);
 
 impl Wired {
@@ -108,7 +110,7 @@ impl Wired {
         Self::of(Mode::Server)
     }
 
-    /// The client's end.
+    /// A connection of the library at the client's end, with its buffers.
     pub(crate) fn client() -> Result<Self, Error> {
         Self::of(Mode::Client)
     }
@@ -153,10 +155,10 @@ impl Drop for Shared {
     }
 }
 
-/// A client that takes every certificate of a server.
+/// Has a client accept every server certificate.
 pub(crate) fn trust_everybody(builder: &mut Builder) -> Result<(), Error> {
-    // SAFETY: the function is marked for what it does to a connection's security, not to memory; who calls says so to
-    // its user.
+    // SAFETY: the function is marked unsafe for its effect on a connection's security, not on memory; the caller makes
+    // that effect known to its user.
     unsafe { builder.disable_x509_verification() }.map(|_| ())
 }
 
@@ -195,7 +197,7 @@ mod tests {
         for _ in 0..1000 {
             buffers.send(&chunk);
             given += chunk.len();
-            // All but some bytes.
+            // Sends all but the last seven bytes.
             let rest = buffers.outgoing().len() - 7;
             let matches =
                 buffers.outgoing().iter().take(rest).zip(sent..).all(|(byte, at)| *byte == at as u8);

@@ -1,9 +1,9 @@
-//! Fields of a structure in DER, one after the other.
+//! Reads fields of a structure in DER, one after the other.
 
 use spki::der::asn1::{AnyRef, GeneralizedTime, UtcTime};
 use spki::der::{Decode, Reader, SliceReader, Tag, TagNumber};
 
-/// The fields that are still to be read. What does not hold together is none.
+/// The fields that are still to be read; malformed ones are read as `None`.
 pub(crate) struct Fields<'a>(SliceReader<'a>);
 
 impl<'a> Fields<'a> {
@@ -15,32 +15,32 @@ impl<'a> Fields<'a> {
         self.0.is_finished()
     }
 
-    /// The next one, as what it is to be.
+    /// The next field, decoded as this type.
     pub(crate) fn next<T: Decode<'a>>(&mut self) -> Option<T> {
         self.0.decode().ok()
     }
 
-    /// The next one, where it has this tag.
+    /// The next field, if it has this tag.
     pub(crate) fn take(&mut self, tag: Tag) -> Option<AnyRef<'a>> {
         self.next().filter(|field: &AnyRef<'a>| spki::der::Tagged::tag(field) == tag)
     }
 
-    /// The next one, where it has this tag; else nothing is taken.
+    /// The next field, if it has this tag; a field with another tag is left.
     pub(crate) fn take_if(&mut self, tag: Tag) -> Option<AnyRef<'a>> {
         if self.0.peek_tag().ok()? == tag { self.next() } else { None }
     }
 
-    /// The fields of the next one, a SEQUENCE.
+    /// The fields inside the next field, a SEQUENCE.
     pub(crate) fn sequence(&mut self) -> Option<Self> {
         Self::new(self.take(Tag::Sequence)?.value())
     }
 
-    /// All of the next one, tag and length too.
+    /// All bytes of the next field, with tag and length.
     pub(crate) fn whole(&mut self) -> Option<&'a [u8]> {
         self.0.tlv_bytes().ok()
     }
 
-    /// Seconds since 1970 of the next one, a time as RFC 5280, 4.1.2.5 wants it.
+    /// The next field, a time as in RFC 5280, 4.1.2.5, in seconds since 1970.
     pub(crate) fn time(&mut self) -> Option<i64> {
         let since = match self.0.peek_tag().ok()? {
             Tag::UtcTime => self.next::<UtcTime>()?.to_unix_duration(),
@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The tag of a field that has a number instead of a type.
+/// The context-specific tag with this number.
 pub(crate) const fn numbered(number: TagNumber, constructed: bool) -> Tag {
     Tag::ContextSpecific { constructed, number }
 }

@@ -1,15 +1,15 @@
-//! What a ClientHello offers beyond what the library tells (RFC 8446, 4.1.2).
+//! Parts of a ClientHello that the library does not give (RFC 8446, 4.1.2).
 
 use crate::certificate::PublicKey;
 
-/// Numbers of extensions.
+/// Numbers of extensions (RFC 8446, 4.2), and of version 1.3.
 pub(crate) const ALPN: u16 = 16;
 const SIGNATURE_ALGORITHMS: u16 = 13;
 const SUPPORTED_VERSIONS: u16 = 43;
 const TLS13: u16 = 0x0304;
 
-/// The scheme by which a key of a curve signs in TLS 1.3, where it fixes the curve (RFC 8446, 4.2.3); none for other
-/// keys.
+/// The scheme with which an ECDSA key signs in TLS 1.3, where the scheme fixes the curve (RFC 8446, 4.2.3); `None` for
+/// other keys.
 pub(crate) fn ecdsa_scheme(key: &PublicKey) -> Option<u16> {
     let PublicKey::Ec { point, .. } = key else { return None };
     match point.len() {
@@ -20,8 +20,8 @@ pub(crate) fn ecdsa_scheme(key: &PublicKey) -> Option<u16> {
     }
 }
 
-/// Whether a client speaks TLS 1.3 and takes signatures of a scheme; the message is given without its header of four
-/// bytes.
+/// Whether a client offers TLS 1.3 and accepts signatures of this scheme. `hello` is the message without its header of
+/// four bytes.
 pub(crate) fn takes_in_tls13(hello: &[u8], scheme: u16) -> bool {
     let has = |list: Option<&[u8]>, wanted: u16| {
         list.is_some_and(|list| list.chunks_exact(2).any(|number| number == wanted.to_be_bytes()))
@@ -31,9 +31,9 @@ pub(crate) fn takes_in_tls13(hello: &[u8], scheme: u16) -> bool {
     has(versions, TLS13) && has(schemes, scheme)
 }
 
-/// What an extension holds; none where the message has none of the number, or does not hold together up to it.
+/// The content of an extension; `None` if the message does not have it, or is malformed before it.
 pub(crate) fn extension(hello: &[u8], wanted: u16) -> Option<&[u8]> {
-    // Version and random, then the session's ID, suites, and compression.
+    // Version and random come first; then session ID, suites, and compression methods.
     let mut fields = Fields(hello);
     fields.take(2 + 32)?;
     fields.counted_by_one()?;
@@ -50,7 +50,7 @@ pub(crate) fn extension(hello: &[u8], wanted: u16) -> Option<&[u8]> {
     None
 }
 
-/// What is left of a message.
+/// The rest of a message.
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -97,7 +97,7 @@ mod tests {
         assert!(takes([schemes(&[4, 3]), versions(&[3, 3, 3, 4])]));
         assert!(!takes([versions(&[3, 3]), schemes(&[4, 3])]));
         assert!(!takes([versions(&[3, 4]), schemes(&[5, 3, 8, 4])]));
-        // Halves of two numbers are none.
+        // Halves of two adjacent numbers do not make a number.
         assert!(!takes([versions(&[3, 4]), schemes(&[8, 4, 3, 3])]));
         assert!(!takes([versions(&[3, 4]), Vec::new()]));
         let whole = hello_with(&[versions(&[3, 4]), schemes(&[4, 3])].concat());

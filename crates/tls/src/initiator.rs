@@ -1,4 +1,4 @@
-//! The client's end of connections.
+//! The client's end of TLS connections.
 
 use crate::chain::Chain;
 use crate::connection::{Facts, Progress, version_name};
@@ -17,8 +17,8 @@ use std::fmt;
 use std::task::{Poll, Waker};
 use zeroize::Zeroizing;
 
-/// What a client offers. The library has only named lists: each is one that offers what is asked, mostly among others,
-/// so that who needs exactly one suite looks at what was agreed.
+/// What a client offers. The library has only named lists of suites. Most lists here hold more suites than are asked
+/// for. So a caller that needs exactly one suite has to check the suite that was agreed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Offer {
     /// TLS 1.2 and 1.3; ephemeral key agreement, X25519 first, and RSA key exchange.
@@ -35,10 +35,10 @@ pub enum Offer {
 /// A group of TLS 1.3's key agreement (RFC 8446, 4.2.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Group {
-    /// X25519.
+    /// X25519 (RFC 7748).
     #[default]
     X25519,
-    /// X25519 with ML-KEM-768.
+    /// The hybrid of X25519 and ML-KEM-768, X25519MLKEM768.
     X25519MlKem768,
     /// P-256; X25519 is not offered at all.
     P256,
@@ -60,37 +60,37 @@ impl Offer {
     }
 }
 
-/// Which servers a client goes on with.
+/// Which servers' certificates a client accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// All: certificates are not looked at, apart from the signature of the handshake.
+    /// All: certificates are not checked, only the handshake's signature.
     Everybody,
-    /// Those whose chain ends in one of these certificates, in PEM, and has the name that is asked for.
+    /// Certificates whose chain ends in one of these roots, in PEM, and that are for the name that is asked for.
     Roots(Vec<u8>),
 }
 
-/// How a client goes on with sessions.
+/// How a client resumes sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resuming {
     /// By tickets (RFC 5077; RFC 8446, 4.6.1).
     Tickets,
-    /// By the session IDs of TLS 1.2 (RFC 5246, 7.4.1.2), or not at all.
+    /// By the session IDs of TLS 1.2 (RFC 5246, 7.4.1.2), or not at all in other versions.
     #[default]
     Ids,
 }
 
-/// The client's side: what is offered, who is trusted, and the client's certificate. Clones are the same.
+/// A client's settings: its offer, its trust, and its certificate. Clones are the same settings.
 #[derive(Clone)]
 pub struct Initiator {
     config: Config,
 }
 
-/// Why there is no such client.
+/// Why a client's settings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InitiatorError {
-    /// The roots are no certificates in PEM.
+    /// The roots are not certificates in PEM: the library's message.
     Roots(&'static str),
-    /// The library.
+    /// The library refused: its message.
     Library(&'static str),
 }
 
@@ -106,7 +106,8 @@ impl fmt::Display for InitiatorError {
 impl std::error::Error for InitiatorError {}
 
 impl Initiator {
-    /// A client; with a certificate if `chain` is given, whose key may be in this process or elsewhere.
+    /// The settings of a client. With `chain` the client has a certificate, whose key may be in this process or
+    /// elsewhere.
     ///
     /// # Errors
     /// [`InitiatorError`].
@@ -149,7 +150,7 @@ impl fmt::Debug for Initiator {
     }
 }
 
-/// Keeps the last ticket at its connection.
+/// The callback that keeps the last ticket at its connection.
 struct Keep;
 
 impl SessionTicketCallback for Keep {
@@ -169,11 +170,11 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client's end of a new connection: it asks for a name if one is given, and offers to go on with a session if
-    /// one is. What was offered lies in [`Client::outgoing`] after the first call of [`Client::handshake`].
+    /// The client's end of a new connection. It asks for `name` and offers to resume `session`, if they are given.
+    /// After the first call of [`Client::handshake`], the offer lies in [`Client::outgoing`].
     ///
     /// # Errors
-    /// [`Cause::Internal`]: the library has no memory, or the session is none.
+    /// [`Cause::Internal`] if the library has no memory, or `session` is not a session.
     pub fn new(initiator: &Initiator, name: Option<&str>, session: Option<&[u8]>) -> Result<Self, Failure> {
         let make = || -> Result<Wired, Error> {
             let mut wired = Wired::client()?;
@@ -196,27 +197,27 @@ impl Client {
         Ok(Self { wired, is_asking: false })
     }
 
-    /// Takes in what the server sent.
+    /// Takes bytes that the server sent.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.wired.buffers().receive(bytes);
     }
 
-    /// The server's end of the stream has come: nothing will be received any more.
+    /// Reports the end of the server's stream: no more bytes will be received.
     pub fn receive_end(&mut self) {
         self.wired.buffers().receive_end();
     }
 
-    /// What is to be sent to the server.
+    /// Bytes to be sent to the server.
     pub fn outgoing(&self) -> &[u8] {
         self.wired.buffers_now().outgoing()
     }
 
-    /// So many bytes of it were sent.
+    /// Reports that this many bytes of [`Client::outgoing`] were sent.
     pub fn sent(&mut self, bytes: usize) {
         self.wired.buffers().sent(bytes);
     }
 
-    /// Goes on with the handshake.
+    /// Continues the handshake as far as it can go.
     ///
     /// # Errors
     /// [`Failure`]: the connection is over once what lies in [`Client::outgoing`] is sent.
@@ -241,8 +242,8 @@ impl Client {
         Some(request)
     }
 
-    /// The answer to the operation that was taken; none where it failed, and the handshake with it. Call
-    /// [`Client::handshake`] then.
+    /// The answer to the operation that was taken; with `None`, for an operation that failed, the handshake fails. Call
+    /// [`Client::handshake`] afterwards.
     pub fn answer(&mut self, answer: Option<Zeroizing<Vec<u8>>>) {
         self.is_asking = false;
         if let Some(exchange) = self.exchange() {
@@ -253,12 +254,12 @@ impl Client {
     /// Reads the server's data, after the handshake. Tickets come with it in TLS 1.3.
     ///
     /// # Errors
-    /// [`Failure`], as [`Client::handshake`]; [`Cause::Cut`] where the stream ends without the server's word.
+    /// [`Failure`], as [`Client::handshake`]; [`Cause::Cut`] if the stream ends without `close_notify`.
     pub fn read(&mut self, into: &mut [u8]) -> Result<Read, Failure> {
         stream::read(self.wired.library(), into).map_err(|error| self.failed(&error))
     }
 
-    /// Enciphers data for the server into [`Client::outgoing`], all of it.
+    /// Enciphers all of the data for the server into [`Client::outgoing`].
     ///
     /// # Errors
     /// [`Failure`], as [`Client::handshake`].
@@ -269,7 +270,7 @@ impl Client {
         })
     }
 
-    /// Tells the server that the client sends no more.
+    /// Tells the server that the client sends no more (`close_notify`).
     ///
     /// # Errors
     /// [`Failure`], as [`Client::handshake`].
@@ -281,8 +282,8 @@ impl Client {
         }
     }
 
-    /// What to go on with in another connection, as far as the server has given something: after the handshake in TLS
-    /// 1.2, and in TLS 1.3 after [`Client::read`]. A ticket of TLS 1.3 is given out once.
+    /// The session to resume in another connection, if the server has given one: after the handshake in TLS 1.2, after
+    /// [`Client::read`] in TLS 1.3. A ticket of TLS 1.3 is given out once.
     pub fn session(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         if let Some(session) = self.exchange().and_then(|exchange| exchange.session.take()) {
             return Some(session);
@@ -296,7 +297,7 @@ impl Client {
         (count > 0 && count == session.len()).then_some(session)
     }
 
-    /// What was agreed; the key is that of the client's own chain.
+    /// What the connection has agreed on so far; the key is that of the client's own chain.
     pub fn facts(&self) -> Facts {
         Facts::of(self.wired.library_now())
     }
@@ -313,7 +314,7 @@ impl Client {
             ErrorType::Alert => Cause::Alert(alert.unwrap_or_default()),
             ErrorType::ProtocolError if is_of_certificate(name) => Cause::Certificate,
             ErrorType::ProtocolError => Cause::Protocol,
-            // A message that ends before its fields do.
+            // The message ends before its fields do.
             ErrorType::InternalError if name.contains("STUFFER") => Cause::Protocol,
             _ => Cause::Internal,
         };

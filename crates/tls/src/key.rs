@@ -1,35 +1,35 @@
-//! Private key operations as values: what a handshake asks for, and what it takes for an answer.
+//! Private key operations as values: a handshake's request, and the answer to it.
 
-/// Bytes of a premaster secret: no other length is an answer to [`Work::Premaster`] (RFC 5246, 7.4.7.1).
+/// Length of a premaster secret in bytes; an answer to [`Work::Premaster`] has this length (RFC 5246, 7.4.7.1).
 pub const PREMASTER_BYTES: usize = 48;
 
-/// What a handshake needs of a private key that is elsewhere.
+/// A handshake's request for an operation with a private key that is elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRequest {
-    /// The number that the chain was given.
+    /// The key's number, which its chain was given.
     pub key: u32,
-    /// What is to be computed.
+    /// The operation.
     pub work: Work,
 }
 
-/// What is to be computed with a private key.
+/// An operation with a private key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
     /// A signature over a digest. The answer is as long as the modulus for RSA, and ECDSA-Sig-Value in DER
     /// for ECDSA (RFC 3279, 2.2.3).
     Sign {
-        /// Padding, or ECDSA.
+        /// Padding of an RSA signature, or ECDSA.
         scheme: Scheme,
-        /// What the digest was made with.
+        /// The hash function that made the digest.
         hash: Hash,
         /// The digest, as long as [`Hash::bytes`] says.
         digest: Vec<u8>,
     },
-    /// The premaster of RSA key exchange: PKCS #1 v1.5 decryption, answered with [`PREMASTER_BYTES`] bytes whatever the
-    /// ciphertext holds, random ones where its padding or length is wrong, in the same time (RFC 5246, 7.4.7.1):
-    /// everything else tells an attacker which ciphertexts are well formed.
+    /// The premaster secret of RSA key exchange, by PKCS #1 v1.5 decryption. The answer always has [`PREMASTER_BYTES`]
+    /// bytes: random ones, in the same time, if the padding or length in the ciphertext is wrong (RFC 5246, 7.4.7.1).
+    /// Any other answer tells an attacker which ciphertexts are well formed.
     Premaster {
-        /// What the client sent.
+        /// The enciphered premaster secret that the client sent.
         ciphertext: Vec<u8>,
     },
 }
@@ -50,18 +50,18 @@ pub enum Scheme {
 pub enum Hash {
     /// SHA-1, in old versions only.
     Sha1,
-    /// SHA-224.
+    /// SHA-224: digests of 28 bytes.
     Sha224,
-    /// SHA-256.
+    /// SHA-256: digests of 32 bytes.
     Sha256,
-    /// SHA-384.
+    /// SHA-384: digests of 48 bytes.
     Sha384,
-    /// SHA-512.
+    /// SHA-512: digests of 64 bytes.
     Sha512,
 }
 
 impl Hash {
-    /// Length of its digests in bytes.
+    /// Length of the hash's digests in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Self::Sha1 => 20,

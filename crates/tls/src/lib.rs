@@ -1,24 +1,24 @@
-//! TLS as bytes in and bytes out: it opens no socket and no file, and waits for nothing.
+//! TLS as bytes in and bytes out: this crate opens no socket and no file, and never blocks.
 //!
 //! | need | where |
 //! |---|---|
 //! | which versions, suites and groups are offered | [`Policy`] |
 //! | certificate chains, with their private keys or without | [`Chain`] |
-//! | which chain answers which name | [`Acceptor`] |
-//! | sessions that clients go on with | [`TicketKeys`], [`Sessions`] |
+//! | choose the chain by the client's name | [`Acceptor`] |
+//! | sessions that clients resume | [`TicketKeys`], [`Sessions`] |
 //! | which application protocol is spoken | [`Protocols`] |
 //! | one connection | [`Connection`] |
 //! | private key operations that somebody else computes | [`KeyRequest`], [`Connection::take_request`], [`Connection::answer`] |
 //! | certificates of clients that somebody else judges | [`Clients`], [`Connection::take_client_chain`], [`Connection::judge`] |
-//! | what an X.509 certificate says, and what is said of it | [`Certificate`], [`OcspResponse`] |
-//! | the client's half | [`Initiator`], [`Client`] |
+//! | read X.509 certificates and OCSP responses | [`Certificate`], [`OcspResponse`] |
+//! | the client's end | [`Initiator`], [`Client`] |
 //!
-//! A caller hands in what a client sent ([`Connection::receive`]), lets the handshake go on
-//! ([`Connection::handshake`]), and sends what lies in [`Connection::outgoing`]. Where a chain's key is elsewhere, the
-//! handshake stops with [`Progress::NeedsKey`]: the caller takes the request, which is a value, has it computed
-//! wherever the key is, and answers.
+//! A caller hands in the client's bytes ([`Connection::receive`]), lets the handshake go on
+//! ([`Connection::handshake`]), and sends the bytes in [`Connection::outgoing`]. If a chain's key is elsewhere, the
+//! handshake stops with [`Progress::NeedsKey`]. The caller takes the request, which is a value, has it computed where
+//! the key is, and answers.
 //!
-//! The protocol itself is s2n-tls; versions are TLS 1.2 and 1.3, and older ones under the policies that say so.
+//! The protocol itself is s2n-tls. Versions are TLS 1.2 and 1.3, and older ones only under policies that include them.
 #![deny(unsafe_code)]
 
 mod acceptor;

@@ -1,4 +1,5 @@
-//! What an OCSP response says (RFC 6960, 4.2.1): a server that shows one spares its clients the question (RFC 6066, 8).
+//! Reads OCSP responses (RFC 6960, 4.2.1). A server that shows one spares its clients a query to the responder (RFC
+//! 6066, 8).
 
 use crate::fields::{Fields, numbered};
 use spki::ObjectIdentifier;
@@ -20,60 +21,60 @@ const BASIC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.48.1
 const SHA1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.14.3.2.26");
 const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
 
-/// A response that says something of certificates. Its signature is not verified: clients do that.
+/// A successful response about one or more certificates. Its signature is not verified here: clients do that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OcspResponse {
-    /// What it says of each.
+    /// The answer for each certificate.
     pub answers: Vec<OcspAnswer>,
 }
 
-/// What is said of one certificate.
+/// The answer for one certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OcspAnswer {
-    /// What the hashes are made with.
+    /// The hash function of the two hashes below.
     pub hash: OcspHash,
     /// Hash of the issuer's name, as DER.
     pub issuer_name: Vec<u8>,
     /// Hash of the bits of the issuer's public key.
     pub issuer_key: Vec<u8>,
-    /// The certificate's number, as [`crate::Certificate::serial`].
+    /// The certificate's serial number, in the form of [`crate::Certificate::serial`].
     pub serial: Vec<u8>,
-    /// What it says.
+    /// The certificate's status.
     pub status: OcspStatus,
-    /// Second since 1970 from which on it holds.
+    /// Second since 1970 from which the status holds.
     pub this_update: i64,
-    /// Second until which there is nothing newer; none where there always may be.
+    /// Second since 1970 by which a newer answer is available; `None` if one may be available at any time.
     pub next_update: Option<i64>,
 }
 
-/// What identifies an issuer's name and key.
+/// The hash function that identifies an issuer's name and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OcspHash {
-    /// SHA-1, as nearly all have it: nothing rests on it here.
+    /// SHA-1, as nearly all responders use: no security rests on it here.
     Sha1,
-    /// SHA-256.
+    /// SHA-256, in hashes of 32 bytes.
     Sha256,
-    /// Another one.
+    /// Another hash function.
     Other,
 }
 
 /// The status of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OcspStatus {
-    /// It is not revoked.
+    /// The certificate is not revoked.
     Good,
-    /// It is revoked.
+    /// The certificate is revoked.
     Revoked,
-    /// The responder does not know it.
+    /// The responder does not know the certificate.
     Unknown,
 }
 
-/// Why bytes are no response.
+/// Why bytes are not a usable response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OcspError {
-    /// They do not hold together, or are of a kind that is not in use.
+    /// The response is malformed, or not of the basic type.
     Unreadable,
-    /// The responder says that it has no answer: its reason (RFC 6960, 4.2.1).
+    /// The responder gives no answer, for this reason (RFC 6960, 4.2.1).
     Unsuccessful(u8),
 }
 
@@ -153,7 +154,7 @@ fn answer(mut fields: Fields<'_>) -> Option<OcspAnswer> {
     Some(OcspAnswer { hash, issuer_name, issuer_key, serial, status, this_update, next_update })
 }
 
-/// Seconds since 1970 of a time of this kind.
+/// The next field, a GeneralizedTime, in seconds since 1970.
 fn generalized(fields: &mut Fields<'_>) -> Option<i64> {
     fields.next().and_then(|time: GeneralizedTime| i64::try_from(time.to_unix_duration().as_secs()).ok())
 }

@@ -1,15 +1,15 @@
-//! What a server offers, by name.
+//! Named policies: the versions, suites and groups that a server offers.
 
 use s2n_tls::security;
 
-/// Versions, suites and groups that a listener offers. The library's policies behind them are numbered or dated ones,
-/// which never change.
+/// The versions, suites and groups that a listener offers. The library's policies behind them have numbers or dates,
+/// and never change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// TLS 1.2 with ephemeral key agreement and authenticated encryption, and TLS 1.3; X25519MLKEM768 before X25519.
     #[default]
     Modern,
-    /// As [`Policy::Modern`], and RSA key exchange in TLS 1.2 for clients that know nothing else: without forward
+    /// As [`Policy::Modern`], with RSA key exchange in TLS 1.2 for clients that know nothing else: it has no forward
     /// secrecy.
     Compatible,
     /// Everything from TLS 1.0 on, also 3DES, RC4 and SHA-1; no SSL 3.0. For measurements and machines that cannot be
@@ -18,10 +18,10 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All of them, from the strictest.
+    /// All policies, from the strictest on.
     pub const ALL: [Self; 3] = [Self::Modern, Self::Compatible, Self::LegacyInsecure];
 
-    /// Its name in settings.
+    /// The policy's name in settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Modern => "modern",
@@ -30,7 +30,7 @@ impl Policy {
         }
     }
 
-    /// The policy of a name.
+    /// The policy with this name; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.name() == name)
     }

@@ -3,22 +3,21 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Where sessions are kept. Entries are sealed with the keys for tickets; names of sessions hold the policy and the
-/// server's name, so that a session opens nothing else. It is called in the middle of handshakes, by all threads that
-/// have some, and must not wait.
+/// A store of sessions. Entries are sealed with the ticket keys. Names of sessions contain the policy and the server's
+/// name, so that a session resumes under no other. Handshakes of many threads call the store, so it must not block.
 pub trait SessionStore: Send + Sync {
     /// Keeps an entry under a name.
     fn store(&self, name: Vec<u8>, entry: &[u8]);
-    /// Copies the entry of a name to where it is wanted, if there is one of that length.
+    /// Copies the entry under this name into `into`; false if there is none of that length.
     fn retrieve(&self, name: &[u8], into: &mut [u8]) -> bool;
-    /// Forgets what is under a name.
+    /// Forgets the entry under this name.
     fn delete(&self, name: &[u8]);
 }
 
-/// That sessions are kept.
+/// The settings for keeping sessions.
 #[derive(Clone)]
 pub struct Sessions {
-    /// Where.
+    /// Where sessions are kept.
     pub store: Arc<dyn SessionStore>,
     /// Whether clients that take tickets get them as well.
     pub with_tickets: bool,

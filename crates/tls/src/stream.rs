@@ -1,32 +1,32 @@
-//! Data of a connection, which both halves read and write in the same way.
+//! Reading and writing of a connection's data, the same for both ends.
 
 use s2n_tls::connection::Connection;
 use s2n_tls::error::Error;
 use std::task::Poll;
 
-/// What reading gave.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// So many bytes of the client's data.
+    /// This many bytes of the other side's data were read.
     Bytes(usize),
-    /// Nothing before the client sends more.
+    /// No data until more bytes of the other side arrive.
     NeedsBytes,
-    /// The client has said that it sends no more.
+    /// The other side has said that it sends no more.
     End,
 }
 
-/// Why not all was written.
+/// Why not all data was written.
 pub(crate) enum Unwritten {
-    /// The library did not take all, though the buffer does.
+    /// The library took only a part, although its buffer takes all.
     Stuck,
-    /// The library.
+    /// The library's error.
     Library(Error),
 }
 
-/// The other side's data.
+/// Reads the other side's data into `into`.
 ///
 /// # Errors
-/// Of the library.
+/// The library's error.
 pub(crate) fn read(library: &mut Connection, into: &mut [u8]) -> Result<Read, Error> {
     match library.poll_recv(into) {
         Poll::Ready(Ok(0)) => Ok(Read::End),
@@ -36,7 +36,7 @@ pub(crate) fn read(library: &mut Connection, into: &mut [u8]) -> Result<Read, Er
     }
 }
 
-/// Data for the other side, all of it.
+/// Writes all of the data for the other side.
 ///
 /// # Errors
 /// [`Unwritten`].

@@ -1,4 +1,4 @@
-//! Keys under which a server hands sessions to its clients (RFC 5077; RFC 8446, 4.6.1).
+//! Keys that seal the session tickets a server gives its clients (RFC 5077; RFC 8446, 4.6.1).
 
 use s2n_tls::config::Builder;
 use s2n_tls::error::Error;
@@ -6,17 +6,17 @@ use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 use zeroize::Zeroizing;
 
-/// Most keys at a time that the library takes.
+/// At most this many keys at a time are given to the library.
 const KEYS_MAX: usize = 48;
 
-/// A key for tickets.
+/// A key that seals tickets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TicketKey {
-    /// What stands in tickets to name it: random, so that two keys never have the same.
+    /// The name of the key in tickets: random, so that no two keys have the same.
     pub name: [u8; 16],
-    /// The key.
+    /// The secret key, of 32 bytes.
     pub key: Zeroizing<[u8; 32]>,
-    /// Second since 1970 from which on it is used.
+    /// Second since 1970 from which the key is used.
     pub since: u64,
 }
 
@@ -29,15 +29,15 @@ impl fmt::Debug for TicketKey {
 /// The keys of a server's tickets, one for each period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TicketKeys {
-    /// How long a key is the newest. Tickets are made with it for two periods, ever fewer in the second, and taken for
-    /// three.
+    /// Time for which a key is the newest. Tickets are made with a key for two periods, ever fewer in the second, and
+    /// accepted for three.
     pub period: Duration,
-    /// The keys; the last [`TicketKeys::PERIODS`] periods' are of use.
+    /// The keys, the newest last; those of the last [`TicketKeys::PERIODS`] periods are of use.
     pub keys: Vec<TicketKey>,
 }
 
 impl TicketKeys {
-    /// For how many periods a key is of use.
+    /// Number of periods for which a key is of use.
     pub const PERIODS: u32 = 3;
 
     pub(crate) fn add_to(&self, builder: &mut Builder) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! Fixed-length AES tokens of 64 bytes, version X'04': DATA keys, wrapped or clear.
 //!
-//! Linux on Z CCA, "AES internal fixed-length key token".
+//! Source: Linux on Z CCA, "AES internal fixed-length key token".
 //!
 //! ```text
 //!  0 X'01'  4 X'04'  6 flags  7 check value (clear key), wrapping method (wrapped)  8 master-key pattern
@@ -16,7 +16,7 @@ use zeroize::Zeroize;
 
 /// Length of the enciphered key in every wrapped token, in bytes.
 pub const WRAPPED_BYTES: usize = 32;
-/// Length of the ciphertext of a checked token behind its key field, in bytes.
+/// Length of the ciphertext behind the key field of a checked token, in bytes.
 pub const CHECK_BYTES: usize = 8;
 /// Length of all bytes of a token except its key field and its validation value.
 pub const REST_BYTES: usize = TOKEN_BYTES - WRAPPED_BYTES - 4;
@@ -29,10 +29,10 @@ pub struct AesToken {
     key: AesKey,
 }
 
-/// What an AES token holds.
+/// The key in an AES token, and how it is held.
 #[derive(Clone, PartialEq, Eq)]
 pub enum AesKey {
-    /// Nothing: a skeleton.
+    /// No key: a skeleton.
     Absent,
     /// A clear key of the token's length, then zeros.
     Clear([u8; 32]),
@@ -40,11 +40,12 @@ pub enum AesKey {
     Wrapped {
         /// Pattern of the master key.
         pattern: [u8; PATTERN_BYTES],
-        /// How it is wrapped.
+        /// Form in which the key is wrapped.
         form: TokenForm,
         /// The enciphered, zero-padded key.
         key: [u8; WRAPPED_BYTES],
-        /// The rest of the ciphertext of a checked token, in the place of the control vector.
+        /// The rest of the ciphertext of a checked token, which stands in place of the control
+        /// vector.
         check: Option<[u8; CHECK_BYTES]>,
     },
 }
@@ -72,7 +73,7 @@ impl AesToken {
     /// A token without a key; `key_bytes` is 0 if the length is open, else 16, 24 or 32.
     ///
     /// # Errors
-    /// [`TokenError::KeyLength`].
+    /// [`TokenError::KeyLength`] for any other length.
     pub fn skeleton(key_bytes: usize) -> Result<Self, TokenError> {
         if key_bytes != 0 {
             check_length(key_bytes)?;
@@ -83,7 +84,7 @@ impl AesToken {
     /// A token that holds this clear key of 16, 24 or 32 bytes.
     ///
     /// # Errors
-    /// [`TokenError::KeyLength`].
+    /// [`TokenError::KeyLength`] for a key of any other length.
     pub fn clear(key: &[u8]) -> Result<Self, TokenError> {
         check_length(key.len())?;
         let mut padded = [0; 32];
@@ -93,10 +94,10 @@ impl AesToken {
         Ok(token)
     }
 
-    /// A token that holds this key, of a length of 16, 24 or 32 bytes, wrapped in this form.
+    /// A token that holds this wrapped key, whose clear length is 16, 24 or 32 bytes, in this form.
     ///
     /// # Errors
-    /// [`TokenError::KeyLength`].
+    /// [`TokenError::KeyLength`] for any other length.
     pub fn wrapped(
         key_bytes: usize,
         pattern: [u8; PATTERN_BYTES],
@@ -107,10 +108,11 @@ impl AesToken {
         Ok(Self { key_bytes, vector_flag: true, key: AesKey::Wrapped { pattern, form, key, check: None } })
     }
 
-    /// A token that holds this key, of a length of 16, 24 or 32 bytes, wrapped in the checked form.
+    /// A token that holds this wrapped key, whose clear length is 16, 24 or 32 bytes, in the
+    /// checked form.
     ///
     /// # Errors
-    /// [`TokenError::KeyLength`].
+    /// [`TokenError::KeyLength`] for any other length.
     pub fn checked(
         key_bytes: usize,
         pattern: [u8; PATTERN_BYTES],
@@ -122,8 +124,8 @@ impl AesToken {
         Ok(Self { key_bytes, vector_flag: true, key })
     }
 
-    /// Whether the key is in authenticated form and nothing in the token tells whether it is the one that was wrapped:
-    /// the unchecked method, and a key that fills its field.
+    /// Whether the key is in authenticated form, but nothing in the token detects a change: the
+    /// unchecked method, and a key that fills its field.
     pub fn is_unchecked(&self) -> bool {
         self.is_of_unchecked_method() && self.key_bytes == WRAPPED_BYTES
     }
@@ -133,9 +135,9 @@ impl AesToken {
         matches!(self.key, AesKey::Wrapped { form: TokenForm::Authenticated, check: None, .. })
     }
 
-    /// All that a wrapped token says beside its key field and its validation value, in the order of the token and with
-    /// zeros in the place of the control vector: what the key of an authenticated one is bound to. Of a clear token a
-    /// part is missing.
+    /// All bytes of a wrapped token except its key field and its validation value, in the order of
+    /// the token, with zeros in place of the control vector. An authenticated key is bound to these
+    /// bytes. For a clear token they are not complete.
     pub fn rest(&self) -> [u8; REST_BYTES] {
         let mut rest = [0; REST_BYTES];
         let bytes = self.head();
@@ -149,7 +151,7 @@ impl AesToken {
         self.key_bytes
     }
 
-    /// What it holds.
+    /// The key in the token.
     pub fn key(&self) -> &AesKey {
         &self.key
     }
@@ -157,7 +159,7 @@ impl AesToken {
     /// Reads a token.
     ///
     /// # Errors
-    /// [`TokenError`]: the validation value is looked at right after kind and version.
+    /// [`TokenError`]; the validation value is checked right after kind and version.
     pub fn parse(field: &[u8]) -> Result<Self, TokenError> {
         let bytes: &[u8; TOKEN_BYTES] =
             field.try_into().map_err(|_| TokenError::Length { given: field.len(), needed: TOKEN_BYTES })?;
@@ -206,7 +208,7 @@ impl AesToken {
         bytes
     }
 
-    /// The token without what is in its key field.
+    /// The token with an empty key field.
     fn head(&self) -> [u8; TOKEN_BYTES] {
         let mut bytes = [0; TOKEN_BYTES];
         bytes[0] = INTERNAL;
@@ -256,7 +258,8 @@ fn parse_wrapped(
     Ok(AesKey::Wrapped { pattern, form, key, check })
 }
 
-/// A token without a key under a master key: clear, or, where the whole key field is zero, absent.
+/// Reads a token without a key under a master key: a clear key, or none if the whole key field is
+/// zero.
 fn parse_clear(
     bytes: &[u8; TOKEN_BYTES],
     key_bytes: usize,
@@ -285,7 +288,7 @@ fn parse_clear(
     Ok(clear)
 }
 
-/// What a token of these bytes holds; its kind and version were checked.
+/// The kind of key in a token of these bytes, whose kind and version were checked.
 pub(crate) fn holds(bytes: &[u8; TOKEN_BYTES]) -> Result<Holds, DescribeError> {
     if !tvv::is_valid(bytes) {
         return Err(DescribeError::ValidationValue);

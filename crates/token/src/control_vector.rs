@@ -1,4 +1,4 @@
-//! Control vectors: 8 bytes for each half of a DES key with its type and allowed uses.
+//! Control vectors: 8 bytes for each half of a DES key that encode its type and its allowed uses.
 //!
 //! Bits are numbered from 0, the most significant, as in the CCA Basic Services manual, appendix C.
 //! The vector enters the wrapping of the key, so it cannot be changed without losing the key.
@@ -13,23 +13,24 @@
 
 /// The control vector of a key: left half, and the right half of a key of more than 8 bytes.
 ///
-/// All zero for a DATA key of the compatible kind, whose length the token says elsewhere.
+/// A control vector of zeros belongs to a DATA key of the compatible kind, whose length is
+/// elsewhere in the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ControlVector {
     left: u64,
     right: u64,
 }
 
-/// Which rule a control vector breaks.
+/// The rule that a control vector breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlVectorError {
-    /// A byte of it (0-15) has odd parity.
+    /// The byte at this index (0-15) has odd parity.
     Parity(usize),
     /// Bit 30 is not 0 or bit 38 is not 1.
     AntiVariant,
-    /// The key-form bits have no meaning, or not on this side.
+    /// The key-form bits have no meaning, or none here.
     KeyForm(u8),
-    /// The right half does not go with the left half.
+    /// The right half does not match the left half.
     Halves,
 }
 
@@ -46,18 +47,18 @@ impl std::fmt::Display for ControlVectorError {
 
 impl std::error::Error for ControlVectorError {}
 
-/// Length and form of a DES key, as bits 40-42 of the left half say it.
+/// Length and form of a DES key, from bits 40-42 of the left half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyForm {
-    /// 8 bytes.
+    /// Single length: 8 bytes.
     Single,
-    /// 16 bytes.
+    /// Double length: 16 bytes.
     Double,
-    /// 16 bytes, halves guaranteed to differ.
+    /// Double length, 16 bytes, with halves that are guaranteed to differ.
     DoubleUnique,
-    /// 24 bytes.
+    /// Triple length: 24 bytes.
     Triple,
-    /// 24 bytes, parts guaranteed to differ.
+    /// Triple length, 24 bytes, with parts that are guaranteed to differ.
     TripleUnique,
 }
 
@@ -99,7 +100,7 @@ impl KeyForm {
 }
 
 impl ControlVector {
-    /// The vector of a compatible DATA key.
+    /// The vector of a compatible DATA key: all zero.
     pub const ZERO: Self = Self { left: 0, right: 0 };
 
     /// Completes a left half: the right half follows from its key form.
@@ -118,7 +119,7 @@ impl ControlVector {
     /// Reads both halves of a token or a parameter.
     ///
     /// # Errors
-    /// [`ControlVectorError`] says which rule they break.
+    /// [`ControlVectorError`] says which rule the halves break.
     pub fn from_bytes(left: [u8; 8], right: [u8; 8]) -> Result<Self, ControlVectorError> {
         let given = Self { left: u64::from_be_bytes(left), right: u64::from_be_bytes(right) };
         let vector = Self::of_left(given.left)?;
@@ -129,7 +130,7 @@ impl ControlVector {
         Err(ControlVectorError::Halves)
     }
 
-    /// The left half.
+    /// The left half of the vector.
     pub const fn left(self) -> u64 {
         self.left
     }
@@ -139,7 +140,7 @@ impl ControlVector {
         self.right
     }
 
-    /// Both halves, as they lie in a token.
+    /// Both halves, as they stand in a token.
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.left.to_be_bytes());
@@ -152,17 +153,17 @@ impl ControlVector {
         if part == 1 { self.right } else { self.left }
     }
 
-    /// Whether it is all zero: a compatible DATA key.
+    /// Whether the vector is all zero: a compatible DATA key.
     pub const fn is_zero(self) -> bool {
         self.left == 0
     }
 
-    /// The key form; `None` where the vector is zero, which says nothing about it.
+    /// The key form; `None` for a vector of zeros, which does not encode it.
     pub fn form(self) -> Option<KeyForm> {
         if self.is_zero() { None } else { form_of(self.left).ok() }
     }
 
-    /// Another key form with the same type and usage. A zero vector stays zero.
+    /// The same type and usage with another key form. A vector of zeros stays zero.
     #[must_use]
     pub fn with_form(self, form: KeyForm) -> Self {
         if self.is_zero() {
@@ -173,10 +174,11 @@ impl ControlVector {
         Self { left, right: right_of(left, form) }
     }
 
-    /// The same vector with these bits of its left half set or cleared, parity and right half following.
+    /// The same vector with these bits of its left half set or cleared; parity and right half are
+    /// adapted.
     ///
     /// # Errors
-    /// [`ControlVectorError`] where the result breaks a rule.
+    /// [`ControlVectorError`] if the result breaks a rule.
     pub fn with_bits(self, bits: u64, set: bool) -> Result<Self, ControlVectorError> {
         let left = if set { self.left | bits } else { self.left & !bits };
         Self::of_left(even_parity(left))
@@ -197,12 +199,12 @@ impl ControlVector {
         self.left & bit(index) != 0
     }
 
-    /// Whether the key is a part of a key and may not be used.
+    /// Whether the key is only a part of a key, which may not be used.
     pub const fn is_key_part(self) -> bool {
         self.bit(44)
     }
 
-    /// Whether the original wrapping is forbidden to its key (ENH-ONLY).
+    /// Whether the key must not have the original wrapping (ENH-ONLY).
     pub const fn is_enhanced_only(self) -> bool {
         self.bit(56)
     }
@@ -213,7 +215,7 @@ pub const fn bit(index: u32) -> u64 {
     1 << (63 - index)
 }
 
-/// The half with its parity bits set so that every byte is even.
+/// The half with its parity bits set so that every byte has even parity.
 pub const fn even_parity(half: u64) -> u64 {
     let mut folded = half;
     folded ^= folded >> 4;
@@ -241,8 +243,8 @@ fn form_of(left: u64) -> Result<KeyForm, ControlVectorError> {
     KeyForm::of_left_bits(bits).ok_or(ControlVectorError::KeyForm(bits))
 }
 
-/// The right half of a double-length key carries form 001 (101 where the halves differ) in place of
-/// 010 (110); the two changed bits keep the parity.
+/// The right half of a double-length key has form 001 (101 if the halves differ) in place of 010
+/// (110); the two changed bits keep the parity.
 fn right_of(left: u64, form: KeyForm) -> u64 {
     match form {
         KeyForm::Single => 0,
@@ -251,7 +253,7 @@ fn right_of(left: u64, form: KeyForm) -> u64 {
     }
 }
 
-/// Bits 40-42 in the low bits.
+/// Shift that brings bits 40-42 to the low bits.
 const FORM_SHIFT: u32 = 21;
 
 #[cfg(test)]

@@ -1,50 +1,51 @@
-//! Which DES keys may be derived from a generating key: what bits 19 to 22 of a DKYGENKY key, and its level, permit
-//! (CCA for Linux on IBM Z, "Key Token Build", keywords of DKYGENKY).
+//! The DES keys that may be derived from a generating key: what bits 19 to 22 of a DKYGENKY key,
+//! and its level, permit (CCA for Linux on IBM Z, "Key Token Build", keywords of DKYGENKY).
 //!
-//! A key of level DKYLn derives DKYGENKY keys of the level below, for the same; one of DKYL0 the keys that are named:
+//! A key of level DKYLn derives DKYGENKY keys of the next lower level with the same keyword. A key
+//! of level DKYL0 derives keys of these types:
 //!
 //! | keyword | types |
 //! |---|---|
 //! | DDATA | DATA, DATAC |
 //! | DMAC | MAC, DATAM |
 //! | DMV | MACVER, DATAMV |
-//! | DIMP, DEXP | IMPORTER, IKEYXLAT; EXPORTER, OKEYXLAT |
+//! | DIMP, DEXP | IMPORTER, IKEYXLAT, IMP-PKA; EXPORTER, OKEYXLAT |
 //! | DPVR | PINVER |
 //! | DMKEY, DMPIN | SECMSG with SMKEY, with SMPIN |
 //! | DALL | every type but DKYGENKY and KEYGENKY |
 //!
-//! A derived key leaves in no way in which the generating key does not.
+//! A derived key may be exported only in ways in which its generating key may be exported.
 
 use crate::control_vector::{ControlVector, bit};
 use crate::key_type::KeyType;
 use crate::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 
-/// What is derived from a DKYGENKY key, by bits 19 to 22.
+/// The keys that a DKYGENKY key derives, by bits 19 to 22.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Derived {
-    /// DDATA.
+    /// DDATA: DATA and DATAC keys.
     Data = 1,
-    /// DMAC.
+    /// DMAC: MAC and DATAM keys.
     Mac = 2,
-    /// DMV.
+    /// DMV: MACVER and DATAMV keys.
     MacVer = 3,
-    /// DIMP.
+    /// DIMP: keys that import or translate.
     Importer = 4,
-    /// DEXP.
+    /// DEXP: keys that export or translate.
     Exporter = 5,
-    /// DPVR.
+    /// DPVR: PINVER keys.
     PinVer = 6,
-    /// DMKEY.
+    /// DMKEY: SECMSG keys for messages with keys.
     KeyMessages = 8,
-    /// DMPIN.
+    /// DMPIN: SECMSG keys for messages with PINs.
     PinMessages = 9,
-    /// DALL.
+    /// DALL: keys of every type that derives no others.
     Any = 15,
 }
 
 impl Derived {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 9] = [
         Self::Data,
         Self::Mac,
@@ -57,7 +58,7 @@ impl Derived {
         Self::Any,
     ];
 
-    /// Whether a key of this vector may be derived at the lowest level.
+    /// Whether a key with this vector may be derived at the lowest level.
     fn takes(self, vector: ControlVector) -> bool {
         let Some(key_type) = KeyType::of(vector) else { return false };
         match self {
@@ -76,18 +77,19 @@ impl Derived {
     }
 }
 
-/// A key that derives others, as its control vector says it.
+/// A key that derives others, from its control vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deriving {
     vector: ControlVector,
-    /// How many levels of DKYGENKY keys are below it.
+    /// Number of levels of DKYGENKY keys below this key.
     pub level: u8,
-    /// What is derived at the lowest.
+    /// The keys that are derived at the lowest level.
     pub derived: Derived,
 }
 
 impl Deriving {
-    /// What a control vector says; `None` of a key of another type, of a part of one, and of numbers without a meaning.
+    /// From a control vector; `None` for a key of another type, a part of a key, or bits without a
+    /// meaning.
     pub fn of(vector: ControlVector) -> Option<Self> {
         let (main, level) = vector.type_bits();
         let number = (vector.left() >> 41) as u8 & 0xF;
@@ -96,7 +98,7 @@ impl Deriving {
         is_one.then_some(Self { vector, level, derived })
     }
 
-    /// Whether a key of this vector may be derived from it.
+    /// Whether a key with this vector may be derived from this key.
     pub fn may_make(&self, made: ControlVector) -> bool {
         if made.is_key_part() || !leaves_in_no_other_way(self.vector, made) {
             return false;
@@ -109,13 +111,13 @@ impl Deriving {
         }
     }
 
-    /// Whether it derives keys for `wanted` alone, or any.
+    /// Whether this key derives the keys `wanted`, alone or among all others.
     pub fn is_for(&self, wanted: Derived) -> bool {
         self.derived == wanted || self.derived == Derived::Any
     }
 
-    /// The vector of the DKYGENKY key below it that derives no other type than `derived`; `None` at the lowest level,
-    /// and where this one derives others.
+    /// The vector of the DKYGENKY key one level below that derives only `derived`; `None` at the
+    /// lowest level, and if this key does not derive them.
     pub fn below(&self, derived: Derived) -> Option<ControlVector> {
         let level = self.level.checked_sub(1)?;
         if !self.is_for(derived) {
@@ -126,7 +128,8 @@ impl Deriving {
     }
 }
 
-/// Whether a key of the second vector leaves under other keys only where one of the first does, and in TR-31 blocks.
+/// Whether a key with the second vector may be exported, under keys or in TR-31 blocks, only if a
+/// key with the first may.
 pub fn leaves_in_no_other_way(generating: ControlVector, made: ControlVector) -> bool {
     let exports = |vector: ControlVector| vector.is_zero() || vector.bit(17);
     let in_blocks = |vector: ControlVector| vector.left() & bit(CONTROL_VECTOR_BIT_NO_TR31) == 0;
@@ -156,7 +159,7 @@ mod tests {
         ("DALL", Derived::Any),
     ];
 
-    /// Every type, and what derives it at the lowest level beside DALL.
+    /// Every type, and the keyword beside DALL that derives it at the lowest level.
     fn types() -> Vec<(ControlVector, Option<Derived>)> {
         let mut all = Vec::new();
         for key_type in KeyType::ALL.iter().copied().filter(|key_type| key_type.has_default()) {

@@ -1,16 +1,18 @@
 //! Fixed-length DES tokens of 64 bytes, internal (X'01') and external (X'02').
 //!
-//! CCA Basic Services, appendix B; Linux on Z CCA, "DES internal key token" and "DES external key token".
+//! Sources: CCA Basic Services, appendix B; Linux on Z CCA, "DES internal key token" and "DES
+//! external key token".
 //!
 //! ```text
 //!  0 kind  4 version  6 flags  7 wrapping  8 master-key pattern (internal)
 //! 16 key part A  24 part B  32 control vector left  40 right  48 part C
 //! 59 length of a key with zero control vector  60 token-validation value; all else zero
 //! ```
-//! Served: versions X'00' and X'01'; original (ECB) and enhanced wrapping, and, of internal tokens, the methods of this
-//! system, under which all 24 bytes of the key fields are ciphertext whatever the length of the key: the checked one,
-//! whose ciphertext goes on in the reserved bytes 1-3, 5 and 56-58, and the unchecked one, which leaves them zero. A
-//! writer gives back exactly the bytes that the parser accepted.
+//! Served are versions X'00' and X'01', and the original (ECB) and the enhanced wrapping. Internal
+//! tokens may also be wrapped by the methods of this system, under which all 24 bytes of the key
+//! fields are ciphertext, whatever the length of the key. The ciphertext of the checked method goes
+//! on in the reserved bytes 1-3, 5 and 56-58; the unchecked method leaves these zero. A writer
+//! returns exactly the bytes that the parser accepted.
 
 use crate::control_vector::{ControlVector, KeyForm};
 use crate::holds::{DescribeError, Holds, Under};
@@ -18,16 +20,16 @@ use crate::pattern::PATTERN_BYTES;
 use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
 use wire::control::{Register, TokenForm};
 
-/// What a token is wrapped by.
+/// The kind of key that wraps the key of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// Under a master key; first byte X'01'.
+    /// A master key; the first byte is X'01'.
     Internal,
-    /// Under a transport key; first byte X'02'.
+    /// A transport key; the first byte is X'02'.
     External,
 }
 
-/// The fields of a DES token. The key is either wrapped or absent, so they may be shown.
+/// The fields of a DES token. The key is either wrapped or absent, so the fields may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DesToken {
     origin: Origin,
@@ -38,19 +40,20 @@ pub struct DesToken {
     form: KeyForm,
     control_vector: ControlVector,
     control_vector_present: bool,
-    /// Compatible tokens have, or are to have, the enhanced wrapping.
+    /// Whether compatible tokens of this key have, or are to have, the enhanced wrapping.
     enhanced: bool,
     wrapped: Option<Wrapped>,
 }
 
-/// A wrapped key and what it is wrapped by.
+/// A wrapped key and the method and master key that wrapped it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrapped {
     /// Pattern of the master key; zero in an external token.
     pub pattern: [u8; PATTERN_BYTES],
-    /// How; an external token is always compatible.
+    /// Form in which the key is wrapped; always compatible in an external token.
     pub form: TokenForm,
-    /// The wrapped key: in a compatible token 8, 16 or 24 bytes, then zeros; in an authenticated one all of it.
+    /// The wrapped key: 24 bytes in an authenticated token; in a compatible one 8, 16 or 24 bytes,
+    /// then zeros.
     pub key: [u8; KEY_FIELD_BYTES],
     /// The rest of the ciphertext of a checked token, in the order of the token's reserved bytes.
     pub check: Option<[u8; CHECK_BYTES]>,
@@ -58,9 +61,9 @@ pub struct Wrapped {
 
 /// Length of the key fields together, in bytes.
 pub const KEY_FIELD_BYTES: usize = 24;
-/// Length of the ciphertext of a checked token behind its key fields, in bytes.
+/// Length of the ciphertext behind the key fields of a checked token, in bytes.
 pub const CHECK_BYTES: usize = 7;
-/// Where that is.
+/// Offsets of these bytes in the token.
 const CHECK_AT: [usize; CHECK_BYTES] = [1, 2, 3, 5, 56, 57, 58];
 /// Length of all bytes of a token except its key fields and its validation value.
 pub const REST_BYTES: usize = TOKEN_BYTES - KEY_FIELD_BYTES - 4;
@@ -93,22 +96,23 @@ impl DesToken {
         })
     }
 
-    /// The same token without its key, whose key is to have the enhanced wrapping or the original one, wherever a
-    /// compatible token is made of it. A control vector that asks for the enhanced one has it in any case.
+    /// The same token without its key, whose key gets the enhanced or the original wrapping if a
+    /// compatible token is made of it. If the control vector asks for the enhanced wrapping, the
+    /// key gets that in any case.
     #[must_use]
     pub fn with_enhanced(self, enhanced: bool) -> Self {
         Self { enhanced: enhanced || self.control_vector.is_enhanced_only(), ..self.without_key() }
     }
 
-    /// Whether a compatible token of it has the enhanced wrapping.
+    /// Whether a compatible token made of this token has the enhanced wrapping.
     pub fn is_enhanced(&self) -> bool {
         self.enhanced
     }
 
-    /// The same token with this wrapped key, whose length must be that of the form.
+    /// The same token with this wrapped key, which must have the length of the form.
     ///
     /// # Errors
-    /// [`TokenError::KeyLength`] where the lengths differ.
+    /// [`TokenError::KeyLength`] if the lengths differ.
     pub fn with_key(mut self, pattern: [u8; PATTERN_BYTES], wrapped_key: &[u8]) -> Result<Self, TokenError> {
         if wrapped_key.len() != self.form.key_bytes() {
             return Err(TokenError::KeyLength(wrapped_key.len()));
@@ -135,8 +139,8 @@ impl DesToken {
         Ok(token)
     }
 
-    /// Whether the key is in authenticated form and nothing in the token tells whether it is the one that was wrapped:
-    /// the unchecked method, and a key that fills its fields.
+    /// Whether the key is in authenticated form, but nothing in the token detects a change: the
+    /// unchecked method, and a key that fills its fields.
     pub fn is_unchecked(&self) -> bool {
         self.is_of_unchecked_method() && self.form.key_bytes() == KEY_FIELD_BYTES
     }
@@ -165,8 +169,8 @@ impl DesToken {
         Ok(self)
     }
 
-    /// All that the token says beside its key fields and its validation value, in the order of the token and with zeros
-    /// in the reserved bytes: what the key of an authenticated one is bound to.
+    /// All bytes of the token except its key fields and its validation value, in the order of the
+    /// token, with zeros in the reserved bytes. An authenticated key is bound to these bytes.
     pub fn rest(&self) -> [u8; REST_BYTES] {
         let mut bytes = self.to_bytes();
         CHECK_AT.iter().for_each(|at| bytes[*at] = 0);
@@ -187,8 +191,8 @@ impl DesToken {
         Ok(Self { export_prohibited, leaves_in_blocks_alone, ..skeleton })
     }
 
-    /// The same internal token without its key, whose key may leave in key blocks alone, and with exportability E: as
-    /// keys that came in with that.
+    /// The same internal token without its key, whose key may be exported only in key blocks with
+    /// exportability E, as keys that came in with exportability E.
     ///
     /// # Errors
     /// [`TokenError::Kind`] for an external token.
@@ -199,19 +203,19 @@ impl DesToken {
         Ok(Self { leaves_in_blocks_alone: true, ..self.without_key() })
     }
 
-    /// Whether the key may leave in key blocks alone, and with exportability E.
+    /// Whether the key may be exported only in key blocks with exportability E.
     pub fn leaves_in_blocks_alone(&self) -> bool {
         self.leaves_in_blocks_alone
     }
 
-    /// Whether the key may be wrapped in authenticated form alone: that of a control vector that says so, and one that
-    /// may leave in key blocks alone, which no control vector says.
+    /// Whether the key may be wrapped only in authenticated form: if its control vector says so, or
+    /// if it may be exported only in key blocks, which no control vector says.
     pub fn needs_authentication(&self) -> bool {
         self.leaves_in_blocks_alone || self.control_vector.needs_authentication()
     }
 
-    /// A token without a key that says the same, for a key that comes under a key of the other kind. What had the
-    /// enhanced wrapping keeps it.
+    /// A token without a key and otherwise the same, for a key that is to be wrapped under a key of
+    /// the other kind. The enhanced wrapping is kept.
     ///
     /// # Errors
     /// As [`DesToken::skeleton`].
@@ -228,7 +232,7 @@ impl DesToken {
         self
     }
 
-    /// Whether it is internal or external.
+    /// Whether the token is internal or external.
     pub fn origin(&self) -> Origin {
         self.origin
     }
@@ -238,7 +242,7 @@ impl DesToken {
         self.form
     }
 
-    /// The control vector.
+    /// Control vector of the key.
     pub fn control_vector(&self) -> ControlVector {
         self.control_vector
     }
@@ -248,7 +252,7 @@ impl DesToken {
         self.export_prohibited
     }
 
-    /// Whether keys are wrapped under this one without their control vectors (NOCV).
+    /// Whether keys are wrapped under this key without their control vectors (NOCV).
     pub fn transports_without_vector(&self) -> bool {
         self.transport_without_vector
     }
@@ -261,7 +265,7 @@ impl DesToken {
     /// Reads a token.
     ///
     /// # Errors
-    /// [`TokenError`]: the validation value is looked at right after kind and version.
+    /// [`TokenError`]; the validation value is checked right after kind and version.
     pub fn parse(field: &[u8]) -> Result<Self, TokenError> {
         let bytes: &[u8; TOKEN_BYTES] =
             field.try_into().map_err(|_| TokenError::Length { given: field.len(), needed: TOKEN_BYTES })?;
@@ -388,8 +392,8 @@ impl DesToken {
     }
 }
 
-/// What a token of these bytes holds. Tokens of version X'03', with a pattern of two bytes, are stored
-/// though not served.
+/// The kind of key in a token of these bytes. Tokens of version X'03', with a pattern of two bytes,
+/// may be stored, though no verb serves them.
 pub(crate) fn holds(bytes: &[u8; TOKEN_BYTES]) -> Result<Holds, DescribeError> {
     let version = bytes[4];
     let internal = bytes[0] == INTERNAL;
@@ -411,8 +415,8 @@ pub(crate) fn holds(bytes: &[u8; TOKEN_BYTES]) -> Result<Holds, DescribeError> {
     })
 }
 
-/// The key form: from the control vector, or, where that is zero, from byte 59 (version X'01') or
-/// from the key parts that are there (external tokens of version X'00').
+/// The key form from the control vector. If the vector is zero, the form comes from byte 59
+/// (version X'01') or from the key parts that are there (external tokens of version X'00').
 fn form_of(
     bytes: &[u8; TOKEN_BYTES],
     version: u8,
@@ -458,7 +462,7 @@ const FLAG_KEY: u8 = 0x80;
 const FLAG_VECTOR: u8 = 0x40;
 const FLAG_NOCV: u8 = 0x20;
 const FLAG_NO_EXPORT: u8 = 0x01;
-/// Method 1 in bits 0-2 of byte 7; 0 is the original one.
+/// Method 1 in bits 0-2 of byte 7; method 0 is the original wrapping.
 const ENHANCED_METHOD: u8 = 0b001 << 5;
 const FORM_AT: usize = 37;
 const LENGTH_AT: usize = 59;
@@ -550,8 +554,8 @@ mod tests {
         }
     }
 
-    /// Whoever changes a byte can also mend the validation value: then either another rule refuses,
-    /// or a field shows the change.
+    /// Whoever changes a byte can also correct the validation value: then another rule refuses the
+    /// token, or a field shows the change.
     #[test]
     fn every_changed_byte_with_a_mended_value_is_refused_or_shows() {
         for (token, free) in [

@@ -1,11 +1,13 @@
-//! The one classifier of key-identifier fields: what a field holds, read only as far as that takes.
+//! The one classifier of key-identifier fields: the kind of content of a field, read only as far as
+//! that needs.
 //!
-//! Daemon, cards, labels and re-encipherment all use it, so that none of them takes for harmless what another
-//! would open. It checks lengths, token-validation values and every field that says whether a key is clear;
-//! a verb's parser checks the rest. No key is touched.
+//! Daemon, cards, labels and re-encipherment all use it, so that none of them takes a field for
+//! harmless that another would open. It checks lengths, token-validation values and every field
+//! that says whether a key is clear; a verb's parser checks the rest. No key is used.
 //!
-//! Tests and a fuzz target check that whatever a parser of this crate reads as a wrapped key, [`describe`] calls
-//! wrapped, under the same master-key pattern. An unknown field is refused, since its content is unknown.
+//! Tests and a fuzz target check it against the parsers of this crate: [`describe`] calls wrapped
+//! whatever a parser reads as a wrapped key, with the same master-key pattern. An unknown field is
+//! refused, since its content is unknown.
 
 use crate::holds::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
@@ -18,7 +20,7 @@ use wire::verb::Length;
 /// Layout of a key-identifier field, by its first byte and, for symmetric tokens, the version at offset 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// A null token: nothing, or X'00'.
+    /// A null token: an empty field, or first byte X'00'.
     Null,
     /// A fixed-length DES token for this system: X'01', any version but X'04' and X'05'.
     DesInternal,
@@ -34,17 +36,18 @@ pub enum Format {
     PkaInternal,
     /// A PKA token for another system, or of a public or clear key: X'1E'.
     PkaExternal,
-    /// A key block of ASC X9 TR 31: a version and its length in digits, and none of what ends the first word of a
-    /// label.
+    /// A key block of ASC X9 TR 31: a version letter and its length in digits, without the
+    /// characters that end the first word of a label.
     KeyBlock,
-    /// A label: X'20' to X'FE'.
+    /// A label: first byte X'20' to X'FE'.
     Label,
-    /// None of these.
+    /// No known layout.
     Unknown,
 }
 
 impl Format {
-    /// The layout of a field; an empty one is a null token. Nothing else of it has been looked at.
+    /// The layout of a field; an empty field is a null token. Only the bytes that decide the layout
+    /// are read.
     #[inline]
     pub fn of(field: &[u8]) -> Self {
         let version = field.get(4).copied().unwrap_or(0);
@@ -63,8 +66,8 @@ impl Format {
         }
     }
 
-    /// The key store for tokens of this layout; none for what no store holds. Key blocks are with the other tokens of
-    /// variable length.
+    /// The key store for tokens of this layout; none for a layout that no store holds. Key blocks
+    /// are stored with the other tokens of variable length.
     pub fn store(self) -> Option<Store> {
         match self {
             Self::DesInternal => Some(Store::Des),
@@ -75,19 +78,19 @@ impl Format {
     }
 }
 
-/// What a key-identifier field holds.
+/// The layout, key and length of a key-identifier field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// Its layout.
+    /// Layout of the field.
     pub format: Format,
-    /// The key in it.
+    /// The kind of key in the field, and its wrapping.
     pub holds: Holds,
     /// Length of token or label in bytes; what follows it in the field is not part of it.
     pub bytes: usize,
 }
 
 impl Description {
-    /// Register of the master key that its key is wrapped under.
+    /// Register of the master key that wraps the field's key; none for any other key.
     pub fn register(&self) -> Option<Register> {
         match self.holds {
             Holds::Wrapped(Under::Master { register, .. }) => Some(register),
@@ -95,7 +98,7 @@ impl Description {
         }
     }
 
-    /// Verification pattern of the master key that its key is wrapped under.
+    /// Verification pattern of the master key that wraps the field's key; none for any other key.
     pub fn pattern(&self) -> Option<[u8; PATTERN_BYTES]> {
         match self.holds {
             Holds::Wrapped(Under::Master { pattern, .. }) => pattern,
@@ -104,10 +107,10 @@ impl Description {
     }
 }
 
-/// What a key-identifier field holds, which a token or label starts.
+/// Classifies a key-identifier field, which starts with a token or a label.
 ///
 /// # Errors
-/// [`DescribeError`]: a field that nothing is known of may hold a wrapped key.
+/// [`DescribeError`]: a field of unknown content may hold a wrapped key.
 pub fn describe(field: &[u8]) -> Result<Description, DescribeError> {
     let format = Format::of(field);
     let (holds, bytes) = match format {
@@ -123,12 +126,13 @@ pub fn describe(field: &[u8]) -> Result<Description, DescribeError> {
     Ok(Description { format, holds, bytes })
 }
 
-/// Length that the header of a key block says which starts a field; none where it starts as no block does.
+/// Length in bytes that the header of a key block at the beginning of a field gives; none for any
+/// other field.
 fn stated(field: &[u8]) -> Option<usize> {
     Length::of_key_block(field.first_chunk()?)
 }
 
-/// Length of the key block that starts a field. The header is read, not the key behind it.
+/// Length of the key block at the beginning of a field. The header is read, not the key behind it.
 fn key_block(field: &[u8]) -> Result<usize, DescribeError> {
     let given = field.len();
     let block =
@@ -136,7 +140,7 @@ fn key_block(field: &[u8]) -> Result<usize, DescribeError> {
     Tr31::parse(block).map(|_| block.len()).map_err(|_| DescribeError::Form)
 }
 
-/// The token or label of fixed length that starts a field.
+/// The token or label of fixed length at the beginning of a field.
 fn fixed(field: &[u8]) -> Result<&[u8; TOKEN_BYTES], DescribeError> {
     field.first_chunk().ok_or(DescribeError::Length { given: field.len() })
 }

@@ -4,10 +4,10 @@ use crate::control_vector::ControlVectorError;
 use wire::Codes;
 use wire::code;
 
-/// What is wrong with the bytes of a token; whoever passed them is at fault.
+/// Why bytes are refused as a token; the caller that passed them is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenError {
-    /// Not as long as the format asks for.
+    /// The field is not as long as the format requires.
     Length {
         /// Length of the field in bytes.
         given: usize,
@@ -24,9 +24,9 @@ pub enum TokenError {
     ExternalTvv,
     /// The wrapping method is not served; the number is bits 0-2 of flag byte 2.
     Wrapping(u8),
-    /// The original wrapping, which the control vector forbids.
+    /// The token has the original wrapping, which the control vector forbids.
     EnhancedOnly,
-    /// Flags that contradict each other or are not served.
+    /// The flags contradict each other or are not served.
     Flags(u8),
     /// The byte at this offset must be zero, or contradicts another field.
     Field(usize),
@@ -34,12 +34,12 @@ pub enum TokenError {
     ControlVector(ControlVectorError),
     /// The longitudinal check value of a clear AES key is wrong.
     CheckValue,
-    /// The length of the key is not one of the algorithm's.
+    /// The algorithm has no keys of this length.
     KeyLength(usize),
 }
 
 impl TokenError {
-    /// The return and reason code of a verb that was given such a token.
+    /// The return and reason code of a verb that got such a token.
     pub fn codes(self) -> Codes {
         match self {
             Self::InternalTvv => code::INTERNAL_TVV,

@@ -1,4 +1,5 @@
-//! What key a field holds, and what that is wrapped under: each format's file says it of its own tokens.
+//! The kind of key in a field, and the kind of key that wraps it. The file of each format decides
+//! these for its own tokens.
 
 use crate::pattern::PATTERN_BYTES;
 use wire::control::Register;
@@ -6,26 +7,27 @@ use wire::control::Register;
 /// The key in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// None: a null token or a skeleton.
+    /// No key: a null token or a skeleton.
     Nothing,
     /// A public key alone.
     Public,
     /// A secret key in the clear.
     Clear,
-    /// A secret key, wrapped.
+    /// A secret key, wrapped under another key.
     Wrapped(Under),
-    /// One that is held elsewhere, under this label.
+    /// A key that is held elsewhere, under this label.
     Named,
 }
 
-/// What a key is wrapped under.
+/// The kind of key that wraps a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Under {
     /// A master key of this system.
     Master {
         /// Register of the master key.
         register: Register,
-        /// Its verification pattern; `None` in old forms, whose patterns are of another length.
+        /// Verification pattern of the master key; `None` in old forms, whose patterns have another
+        /// length.
         pattern: Option<[u8; PATTERN_BYTES]>,
     },
     /// A key-encrypting key that is shared with another system.
@@ -34,10 +36,11 @@ pub enum Under {
     Rsa,
 }
 
-/// Why nothing is known of a field.
+/// Why a field cannot be classified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DescribeError {
-    /// The field is shorter than its layout or its own header says, or a length in it leads out of it.
+    /// The field is shorter than its layout or its own header requires, or a length in it leads
+    /// beyond its end.
     Length {
         /// Length of the field in bytes.
         given: usize,

@@ -1,4 +1,5 @@
-//! DES key types by name, their default control vectors, and the keywords that narrow their usage.
+//! DES key types by name, their default control vectors, and the keywords that restrict their
+//! usage.
 //!
 //! Default vectors: z/OS ICSF Application Programmer's Guide, table of default control vectors; the
 //! same values as in the CCA Basic Services manual, appendix C.
@@ -16,7 +17,7 @@ macro_rules! key_types {
             /// Every key type.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Its name, without blanks.
+            /// Name of the type, without blanks.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),* }
             }
@@ -29,19 +30,19 @@ macro_rules! key_types {
 }
 
 key_types! {
-    /// Encipher, decipher, MAC.
+    /// Encipher, decipher, and make MACs.
     Data "DATA" Some(0x0000_7D00_0300_0000), Some(0x0000_7D00_0341_0000);
-    /// Encipher and decipher.
+    /// Encipher and decipher, but make no MACs; a type of the DATA family.
     DataC "DATAC" None, Some(0x0000_7100_0341_0000);
-    /// Generate and verify MACs.
+    /// Generate and verify MACs; a type of the DATA family.
     DataM "DATAM" None, Some(0x0000_4D00_0341_0000);
-    /// Verify MACs.
+    /// Verify MACs; a type of the DATA family.
     DataMv "DATAMV" None, Some(0x0000_4400_0341_0000);
-    /// Encipher and decipher.
+    /// Encipher and decipher; a type of the CIPHER family.
     Cipher "CIPHER" Some(0x0003_7100_0300_0000), Some(0x0003_7100_0341_0000);
-    /// Encipher.
+    /// Encipher only.
     Encipher "ENCIPHER" Some(0x0003_6000_0300_0000), Some(0x0003_6000_0341_0000);
-    /// Decipher.
+    /// Decipher only.
     Decipher "DECIPHER" Some(0x0003_5000_0300_0000), Some(0x0003_5000_0341_0000);
     /// Input key of a cipher-text translation.
     CipherXi "CIPHERXI" None, Some(0x000C_5000_03C0_0000);
@@ -73,9 +74,10 @@ key_types! {
     ImpPka "IMP-PKA" None, Some(0x0042_0500_0341_0000);
     /// Derive keys from data: level DKYL0, for MAC keys.
     DKyGenKy "DKYGENKY" None, Some(0x0071_4400_0341_0000);
-    /// Derive keys; has no default: needs CLR8-ENC or UKPT.
+    /// Derive keys; this type has no default vector, but needs CLR8-ENC or UKPT.
     KeyGenKy "KEYGENKY" None, None;
-    /// Encipher keys or PINs in messages for a card; has no default: needs SMKEY or SMPIN.
+    /// Encipher keys or PINs in messages for a card; this type has no default vector, but needs
+    /// SMKEY or SMPIN.
     SecMsg "SECMSG" None, None;
     /// Encipher cryptographic variables.
     CVarEnc "CVARENC" Some(0x003F_4800_0300_0000), None;
@@ -96,8 +98,8 @@ impl KeyType {
         Self::ALL.iter().copied().find(|key_type| key_type.name().as_bytes() == name)
     }
 
-    /// Whether a control vector is one of this type: of the same main type and subtype, and for no use that the type
-    /// has not.
+    /// Whether a control vector belongs to this type: it has the same main type and subtype, and
+    /// permits no use that the type does not have.
     pub fn covers(self, vector: ControlVector) -> bool {
         if vector.is_zero() {
             return self == Self::Data;
@@ -105,16 +107,17 @@ impl KeyType {
         self.has_type_bits(vector) && vector.left() & USAGE_FIELD & !self.usage_bits() == 0
     }
 
-    /// The type of a control vector: of those that cover it the one with the fewest uses; `None` where none does. A
-    /// zero vector is that of DATA.
+    /// The type of a control vector: among the types that cover it the one with the fewest uses;
+    /// `None` if no type covers it. A vector of zeros is of DATA.
     pub fn of(vector: ControlVector) -> Option<Self> {
         let covering = Self::ALL.iter().copied().filter(|key_type| key_type.covers(vector));
-        // An IMPORTER that imports, does nothing else and stays here is one for private keys.
+        // An IMPORTER that only imports and may not be exported is for private keys.
         let is_named = |key_type: &Self| *key_type != Self::ImpPka || vector.is_for_private_keys();
         covering.filter(is_named).min_by_key(|key_type| key_type.usage_bits().count_ones())
     }
 
-    /// Main type and subtype. The subtype of a DKYGENKY key is its level, and any is one of the type.
+    /// Whether main type and subtype match. The subtype of a DKYGENKY key is its level, and every
+    /// level is of that type.
     fn has_type_bits(self, vector: ControlVector) -> bool {
         let (single, double) = self.defaults();
         let left = double.or(single).or(self.base()).unwrap_or_default();
@@ -122,7 +125,7 @@ impl KeyType {
         vector.type_bits().0 == main && (vector.type_bits().1 == sub || self == Self::DKyGenKy)
     }
 
-    /// The usage bits that its default has, and those that its keywords can add.
+    /// The usage bits of the type's default vector, and those that its keywords can add.
     fn usage_bits(self) -> u64 {
         let (single, double) = self.defaults();
         let added = match self {
@@ -134,7 +137,8 @@ impl KeyType {
         (single.or(double).unwrap_or(0) & USAGE_FIELD) | added
     }
 
-    /// The default control vector for a key of this form; `None` where the type has none of that length.
+    /// The default control vector for a key of this form; `None` if the type has none of that
+    /// length.
     ///
     /// Triple-length keys exist for DATA alone; double-length forms of the DATA and CIPHER families
     /// differ in key form only.
@@ -153,7 +157,7 @@ impl KeyType {
         }
     }
 
-    /// The length that Key_Generate and Key_Token_Build use where none is asked for.
+    /// The length that Key_Generate and Key_Token_Build use if the caller asks for none.
     pub fn default_form(self) -> KeyForm {
         match self {
             Self::Data | Self::Cipher | Self::Encipher | Self::Decipher | Self::Mac | Self::MacVer => {
@@ -164,8 +168,8 @@ impl KeyType {
         }
     }
 
-    /// The effect of a usage keyword on the vector of this type; `None` where the keyword is not one
-    /// of this type.
+    /// The effect of a usage keyword on the vector of this type; `None` if the type does not have
+    /// this keyword.
     pub fn usage_keyword(self, keyword: &str) -> Option<UsageBits> {
         const METHODS: u64 = 0xF << 60;
         let usage = |index| Some(UsageBits { field: USAGE_FIELD, value: bit(index) });
@@ -212,12 +216,13 @@ impl KeyType {
         }
     }
 
-    /// The control vector that a list of usage keywords makes, starting from the default.
+    /// The control vector that the default vector and a list of usage keywords make.
     ///
-    /// The first keyword of a usage group clears the default bits of that group; further ones add.
+    /// The first keyword of a usage group clears the default bits of that group; further keywords
+    /// add bits.
     ///
     /// # Errors
-    /// [`UsageError`] names the keyword that does not belong, or what is missing.
+    /// [`UsageError`] names the keyword that does not belong to the type, or says what is missing.
     pub fn vector_with<'k>(
         self,
         form: KeyForm,
@@ -245,12 +250,14 @@ impl KeyType {
         Ok(vector)
     }
 
-    /// Whether it has a default control vector; the others need a keyword that says what their keys are for.
+    /// Whether the type has a default control vector; the other types need a keyword that gives the
+    /// use of their keys.
     pub const fn has_default(self) -> bool {
         self.base().is_none()
     }
 
-    /// Left half of the vector of a type without a default: double length, exportable, without its usage bit.
+    /// Left half of the vector of a type without a default: double length, exportable, with no
+    /// usage bit set.
     const fn base(self) -> Option<u64> {
         match self {
             Self::KeyGenKy => Some(KEYGENKY_BASE),
@@ -270,19 +277,19 @@ impl KeyType {
     }
 }
 
-/// What a usage keyword does to the left half of a control vector.
+/// The effect of a usage keyword on the left half of a control vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsageBits {
-    /// The bits that its group decides.
+    /// The bits that the keyword's group decides.
     pub field: u64,
-    /// The bits that it sets among them.
+    /// The bits among them that the keyword sets.
     pub value: u64,
 }
 
-/// Why keywords make no control vector.
+/// Why keywords cannot make a control vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsageError {
-    /// The keyword at this index is not one of the key type.
+    /// The key type does not have the keyword at this index.
     Keyword(usize),
     /// The keyword at this index contradicts an earlier one.
     Combination(usize),
@@ -305,7 +312,7 @@ impl std::fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
-/// DKYGENKY: the level in bits 12-14, what is derived in bits 19-22.
+/// Keywords of DKYGENKY: the level in bits 12-14, the derived keys in bits 19-22.
 fn derivation_keyword(keyword: &str) -> Option<UsageBits> {
     if let Some(level) = keyword.strip_prefix("DKYL") {
         let level = level.parse::<u64>().ok().filter(|level| *level <= 7 && keyword.len() == 5)?;
@@ -326,11 +333,12 @@ fn derivation_keyword(keyword: &str) -> Option<UsageBits> {
     Some(UsageBits { field: 0b1111 << 41, value: number << 41 })
 }
 
-/// Bits 18-22.
+/// Bits 18-22, which hold the usage.
 pub(crate) const USAGE_FIELD: u64 = 0b1_1111 << 41;
-/// KEYGENKY, double length, exportable, without its usage bit; parity follows with the usage bit.
+/// Left half of KEYGENKY: double length, exportable, with no usage bit set; the usage bit brings
+/// the parity.
 const KEYGENKY_BASE: u64 = 0x0053_4100_0341_0000;
-/// SECMSG: as above.
+/// Left half of SECMSG: double length, exportable, with no usage bit set.
 const SECMSG_BASE: u64 = 0x000A_4100_0341_0000;
 
 #[cfg(test)]

@@ -1,24 +1,26 @@
 //! Layouts of key tokens, control vectors and verification patterns: bytes in, fields out, and back.
 //!
-//! No key operation happens here: a wrapped key is bytes. Parsing and writing of one format stand in
-//! one file, and whatever a parser accepts its writer gives back byte for byte, so that nothing in a
-//! token can be changed without either a refusal or a visible change of a field.
+//! No key operation happens here: a wrapped key is bytes. One file holds the parser and the writer
+//! of one format, and a writer returns byte for byte what the parser accepted. So every change of a
+//! token is refused or changes a visible field.
 //!
 //! | need | module |
 //! |---|---|
-//! | what a key-identifier field holds, and what its key is wrapped under | [`describe()`], [`mod@describe`] |
+//! | the kind of content of a key-identifier field, and the key that wraps its key |
+//! [`describe()`], [`mod@describe`] |
 //! | DES tokens of 64 bytes, internal and external | [`des`] |
 //! | AES tokens of 64 bytes, version X'04' | [`aes`] |
 //! | symmetric tokens of variable length, version X'05' | [`variable`] |
-//! | what a DES key may be used for, and how that is written | [`control_vector`], [`key_type`], [`usage`] |
+//! | the uses of a DES key, and how they are encoded | [`control_vector`], [`key_type`], [`usage`]
+//! |
 //! | RSA tokens of variable length, external and internal | [`pka`] |
 //! | tokens of elliptic-curve keys | [`pka::ecc`] |
 //! | headers of TR-31 key blocks | [`tr31`] |
-//! | what keys of TR-31 blocks are here, and back | [`tr31::uses`] |
-//! | what keys of transactions by DUKPT may become | [`transaction`] |
+//! | types of keys in TR-31 blocks, in both directions | [`tr31::uses`] |
+//! | types of keys that DUKPT derives for transactions | [`transaction`] |
 //! | token-validation values | [`tvv`] |
 //! | verification patterns: constants and field lengths | [`pattern`] |
-//! | values that no source read here prints | [`unconfirmed`], [`pka::unconfirmed`] |
+//! | values that no source read here gives | [`unconfirmed`], [`pka::unconfirmed`] |
 #![forbid(unsafe_code)]
 
 pub mod aes;

@@ -1,4 +1,4 @@
-//! Verification patterns as layouts: what goes in and how much comes out. The values are computed
+//! Verification patterns as layouts: the input of each, and its length. The values are computed
 //! where keys are held.
 //!
 //! | pattern | input | value |
@@ -18,9 +18,9 @@
 
 /// Length of a master-key verification pattern in bytes.
 pub const PATTERN_BYTES: usize = 8;
-/// Put before a master key that is hashed.
+/// Byte before a master key in the input of a hash.
 pub const MASTER_KEY_PREFIX: u8 = 0x01;
-/// The DES key that starts the older patterns.
+/// The DES key that begins the older patterns.
 pub const CONSTANT: [u8; 8] = [0x45; 8];
 /// Length of an ENC-ZERO value in bytes.
 pub const ENC_ZERO_BYTES: usize = 4;

@@ -9,13 +9,13 @@
 //! ```
 //!
 //! A view ([`PkaToken`]) exists only for a token whose every length lies within its area, whose
-//! sections stand in order, whose reserved bytes are zero and whose own hashes agree. It says
-//! nothing about the key itself: public sections are claims, and a wrapped private key is checked
-//! when it is unwrapped.
+//! sections stand in order, whose reserved bytes are zero and whose own hashes agree. It does not
+//! check the key itself: public sections are claims, and a wrapped private key is checked when it
+//! is unwrapped.
 //!
 //! All integers are big-endian; numbers are right-justified, padded with zeros on the left.
 //! Sources: *Linux on Z CCA Programmer's Guide*, "PKA key tokens"; *z/OS ICSF Application
-//! Programmer's Guide*, "PKA key tokens". What those leave open is in [`unconfirmed`].
+//! Programmer's Guide*, "PKA key tokens". Values that these leave open are in [`unconfirmed`].
 
 mod aes;
 mod asym;
@@ -56,13 +56,13 @@ pub const INTERNAL: u8 = 0x1F;
 pub const MODULUS_BITS_MIN: usize = 512;
 /// Longest modulus that a token may hold, in bits.
 pub const MODULUS_BITS_MAX: usize = 4096;
-/// Length of the private-key name.
+/// Length of the private-key name in bytes.
 pub const NAME_BYTES: usize = 64;
 /// Longest modulus of an X'02' section, in bits.
 pub const ME1024_BITS_MAX: usize = 1024;
 
-/// The hashes that tokens carry of their own sections; given by the caller, as this crate computes none: a pair of
-/// functions, SHA-1 and SHA-256.
+/// The hashes in tokens, of the tokens' own sections. The caller provides them, as this crate
+/// computes none: a pair of functions, SHA-1 and SHA-256.
 pub trait SectionHash {
     /// SHA-1 of `data`.
     fn sha1(&self, data: &[u8]) -> [u8; 20];
@@ -80,12 +80,12 @@ impl<A: Fn(&[u8]) -> [u8; 20], B: Fn(&[u8]) -> [u8; 32]> SectionHash for (A, B) 
     }
 }
 
-/// Where a token may be used.
+/// The systems for which a token is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// X'1E': travels between systems; public, clear, or under a transport key.
+    /// X'1E': travels between systems; with a public or clear key, or under a transport key.
     External,
-    /// X'1F': wrapped under the master key of one domain.
+    /// X'1F': stays here, wrapped under the master key of one domain.
     Internal,
 }
 
@@ -115,17 +115,18 @@ impl Form {
     }
 }
 
-/// What a private key may be used for.
+/// The uses of a private key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Usage {
     /// SIG-ONLY: signatures.
     #[default]
     SignatureOnly,
-    /// KEY-MGMT: signatures over what has structure, and deciphering of data.
+    /// KEY-MGMT: signatures over structured data, and deciphering of data.
     KeyManagement,
     /// KM-ONLY: deciphering of keys.
     KeyManagementOnly,
-    /// TLS-ONLY, of this system and of RSA alone: signatures over what has structure, and premaster secrets of TLS.
+    /// TLS-ONLY, of this system and of RSA alone: signatures over structured data, and premaster
+    /// secrets of TLS.
     TlsOnly,
 }
 
@@ -135,8 +136,8 @@ impl Usage {
         !matches!(self, Self::KeyManagementOnly)
     }
 
-    /// Whether the key may decipher: [data](Self::may_decipher_data), [keys](Self::may_import_keys), or, where a role
-    /// lets one key do both, either.
+    /// Whether the key may decipher: [data](Self::may_decipher_data),
+    /// [keys](Self::may_import_keys), or either, if a role lets one key do both.
     pub const fn may_decipher(self) -> bool {
         matches!(self, Self::KeyManagement | Self::KeyManagementOnly)
     }
@@ -146,17 +147,18 @@ impl Usage {
         matches!(self, Self::TlsOnly)
     }
 
-    /// Whether what the key deciphers may be shown.
+    /// Whether data that the key has deciphered may be shown.
     pub const fn may_decipher_data(self) -> bool {
         matches!(self, Self::KeyManagement)
     }
 
-    /// Whether the key opens other keys, so that nothing it deciphers may be shown.
+    /// Whether the key deciphers other keys, so that nothing it deciphers may be shown.
     pub const fn may_import_keys(self) -> bool {
         matches!(self, Self::KeyManagementOnly)
     }
 
-    /// Whether the private key of a curve may agree on keys. What it signs tells nothing of them, nor they of it.
+    /// Whether the private key of a curve may agree on keys. Its signatures reveal nothing of
+    /// agreed keys, nor these of the signatures.
     pub const fn may_agree(self) -> bool {
         matches!(self, Self::KeyManagement | Self::KeyManagementOnly)
     }
@@ -172,7 +174,7 @@ impl Usage {
     }
 }
 
-/// Where an internal private key came from.
+/// The origin of an internal private key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Source {
@@ -198,12 +200,12 @@ impl Source {
     }
 }
 
-/// For whom a private key is wrapped.
+/// The system that a private key is wrapped for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// This system, under a master key; the key came from there.
+    /// This system, under a master key, with the origin of the key.
     Internal(Source),
-    /// Another one, under a transport key of AES.
+    /// Another system, under a transport key of AES.
     External,
 }
 
@@ -228,7 +230,7 @@ pub struct CrtComponents<'a> {
     pub dp: &'a [u8],
     /// `d mod (q - 1)`.
     pub dq: &'a [u8],
-    /// `q^-1 mod p`, the standard's U.
+    /// `q^-1 mod p`, which the standard calls U.
     pub u: &'a [u8],
 }
 
@@ -238,10 +240,10 @@ impl<'a> CrtComponents<'a> {
     }
 }
 
-/// What a private section holds.
+/// The private values in a private section.
 #[derive(Clone, Copy)]
 pub enum PrivateValues<'a> {
-    /// Nothing yet: a skeleton to generate a key from.
+    /// No value yet: a skeleton to generate a key from.
     Skeleton,
     /// A clear private exponent.
     ClearMe {
@@ -260,22 +262,22 @@ pub enum PrivateValues<'a> {
     TransportedAes(Wrapped<'a>),
 }
 
-/// A private section.
+/// A private section: attributes of the key, and its private values.
 #[derive(Clone, Copy)]
 pub struct PrivateSection<'a> {
-    /// Its form.
+    /// Form of the section.
     pub form: Form,
-    /// What the key may be used for.
+    /// The uses of the key.
     pub usage: Usage,
     /// XLATE-OK: the key may be translated to another transport key.
     pub translatable: bool,
-    /// Where the key came from; internal tokens only.
+    /// The origin of the key; none in an external token.
     pub source: Option<Source>,
     /// The private values.
     pub values: PrivateValues<'a>,
 }
 
-/// A validated token.
+/// A token that has passed all checks of its layout.
 #[derive(Clone, Copy)]
 pub struct PkaToken<'a> {
     bytes: &'a [u8],
@@ -288,7 +290,7 @@ pub struct PkaToken<'a> {
 }
 
 impl<'a> PkaToken<'a> {
-    /// Reads a token that starts `field`; bytes after its stated length are not looked at.
+    /// Reads the token at the beginning of `field`; bytes after its stated length are not read.
     ///
     /// # Errors
     /// [`PkaTokenError`] names the section, the offset in it and the rule that it breaks.
@@ -351,17 +353,17 @@ impl<'a> PkaToken<'a> {
         })
     }
 
-    /// The bytes of the token, as long as it states.
+    /// The bytes of the token, up to its stated length.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Where it may be used.
+    /// The systems for which the token is made.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Its private section; `None` for a public token.
+    /// The token's private section; `None` for a public token.
     pub fn private(&self) -> Option<&PrivateSection<'a>> {
         self.private.as_ref()
     }
@@ -377,17 +379,17 @@ impl<'a> PkaToken<'a> {
         self.modulus
     }
 
-    /// Length of the modulus in bits: of the one to be generated, in a skeleton.
+    /// Length of the modulus in bits; in a skeleton, of the modulus to be generated.
     pub fn modulus_bits(&self) -> usize {
         self.modulus_bits
     }
 
-    /// The private-key name, 64 bytes.
+    /// The private-key name, 64 bytes; none in a token without a name.
     pub fn name(&self) -> Option<&'a [u8; NAME_BYTES]> {
         self.name
     }
 
-    /// What a token built from this one would say beside its key.
+    /// The attributes beside the key, for a new token like this one.
     pub fn attributes(&self) -> Attributes {
         match self.private {
             Some(private) => Attributes {
@@ -400,12 +402,14 @@ impl<'a> PkaToken<'a> {
     }
 }
 
-/// Whether an internal token that starts a field has a private section of the ASYM master key: X'08', or an older one.
+/// Whether the internal token at the beginning of a field has a private section for the ASYM master
+/// key: X'08', or an older one.
 pub fn is_asym(field: &[u8]) -> bool {
     field.first() == Some(&INTERNAL) && matches!(field.get(HEADER_BYTES), Some(0x02 | 0x05 | 0x06 | 0x08))
 }
 
-/// Length that a token's header states, where the field begins with a header.
+/// Length in bytes that the header of a PKA token gives; none if the field begins with no such
+/// header.
 pub fn stated_length(field: &[u8]) -> Option<usize> {
     let header = field.first_chunk::<HEADER_BYTES>()?;
     matches!(header[0], EXTERNAL | INTERNAL).then(|| usize::from(u16::from_be_bytes([header[2], header[3]])))

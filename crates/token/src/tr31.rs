@@ -1,38 +1,38 @@
-//! The header of a TR-31 key block (ASC X9 TR 31; ANSI X9.143), and its optional blocks: what a block says of its key
-//! in the clear. The key and the MAC behind them are not looked at.
+//! The header of a TR-31 key block (ASC X9 TR 31; ANSI X9.143), and its optional blocks: the
+//! attributes of the key, in the clear. The key and the MAC behind them are not read.
 //!
 //! ```text
 //!  0 version (A-D)  1 length of all, 4 decimal digits  5 usage (2)  7 algorithm  8 mode of use  9 version of the key (2)
 //! 11 exportability  12 number of optional blocks, 2 decimal digits  14 reserved (2)
 //! 16 optional blocks: identifier (2), length, 2 hexadecimal digits; X'00': 2 digits say how many digits of length follow
 //! ```
-//! All of it is printable ASCII.
+//! The whole block is printable ASCII.
 
 pub mod uses;
 
 /// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 16;
 
-/// What a block says.
+/// The header of a key block and its optional blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tr31<'a> {
     block: &'a str,
     optional: usize,
 }
 
-/// Why text is no block.
+/// Why a field is not a key block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tr31Error {
-    /// It does not begin with a version and a length.
+    /// The field does not begin with a version and a length.
     Start,
-    /// The length that it says is not the one that it has.
+    /// The stated length is not the field's length.
     Length {
-        /// What it says.
+        /// The length that the block states, in characters.
         stated: usize,
-        /// What there is.
+        /// The length of the field, in characters.
         given: usize,
     },
-    /// A character at this offset that has no place there.
+    /// The character at this offset is not allowed there.
     Character(usize),
     /// An optional block at this offset reaches beyond the block.
     Optional(usize),
@@ -55,16 +55,16 @@ impl std::fmt::Display for Tr31Error {
 
 impl std::error::Error for Tr31Error {}
 
-/// Whether a field begins as a block does: a version, and four digits.
+/// Whether a field begins as a block does: a version letter and four digits.
 pub fn begins(field: &[u8]) -> bool {
     matches!(field, [b'A'..=b'D', digits @ ..] if digits.len() >= 4 && digits[..4].iter().all(u8::is_ascii_digit))
 }
 
 impl<'a> Tr31<'a> {
-    /// Reads a block, which is all of the field.
+    /// Reads a block that fills the whole field.
     ///
     /// # Errors
-    /// [`Tr31Error`].
+    /// [`Tr31Error`] says which rule the field breaks.
     pub fn parse(field: &'a [u8]) -> Result<Self, Tr31Error> {
         if !begins(field) {
             return Err(Tr31Error::Start);
@@ -85,27 +85,27 @@ impl<'a> Tr31<'a> {
         Ok(read)
     }
 
-    /// The version: A to D.
+    /// Version of the block: A to D.
     pub fn version(&self) -> &'a str {
         &self.block[..1]
     }
 
-    /// Length of all in characters.
+    /// Length of the block in characters.
     pub fn length(&self) -> usize {
         self.block.len()
     }
 
-    /// What the key is for, two characters.
+    /// Usage of the key, two characters such as P0.
     pub fn usage(&self) -> &'a str {
         &self.block[5..7]
     }
 
-    /// Algorithm of the key.
+    /// Algorithm of the key, one character.
     pub fn algorithm(&self) -> &'a str {
         &self.block[7..8]
     }
 
-    /// Mode of use.
+    /// Mode of use of the key, one character.
     pub fn mode(&self) -> &'a str {
         &self.block[8..9]
     }
@@ -115,12 +115,12 @@ impl<'a> Tr31<'a> {
         &self.block[9..11]
     }
 
-    /// Whether it may leave.
+    /// Exportability of the key, one character.
     pub fn exportability(&self) -> &'a str {
         &self.block[11..12]
     }
 
-    /// Identifiers of the optional blocks, and their lengths.
+    /// Identifiers of the optional blocks, and their lengths in characters.
     pub fn optional_blocks(&self) -> impl Iterator<Item = Result<(&'a str, usize), Tr31Error>> + use<'a> {
         let block = self.block;
         let (mut at, mut left) = (HEADER_BYTES, self.optional);
@@ -136,7 +136,8 @@ impl<'a> Tr31<'a> {
     }
 }
 
-/// Identifier and length of the optional block at an offset, which lies within the block.
+/// Identifier and length of the optional block at an offset; none if it does not lie within the
+/// block.
 fn optional_block(block: &str, at: usize) -> Option<(&str, usize)> {
     let rest = block.get(at..)?;
     let digits = |from: usize, to: usize| number(rest.as_bytes().get(from..to)?, 16);
@@ -150,7 +151,7 @@ fn optional_block(block: &str, at: usize) -> Option<(&str, usize)> {
     (length >= least && length <= rest.len()).then_some((rest.get(..2)?, length))
 }
 
-/// A number in a few digits of this base, none of them a sign.
+/// A number in one to eight digits of this base, without a sign.
 fn number(digits: &[u8], base: u32) -> Option<usize> {
     if digits.is_empty() || digits.len() > 8 {
         return None;
@@ -165,7 +166,7 @@ fn number(digits: &[u8], base: u32) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Of version, length, header, optional blocks, and as many characters as the length needs.
+    /// A block with these parts, filled up to its length with other characters.
     fn block(header: &str, optional: &str, length: usize) -> String {
         let start = format!("{}{length:04}{}{optional}", &header[..1], &header[1..]);
         format!("{start}{}", "A".repeat(length.saturating_sub(start.len())))

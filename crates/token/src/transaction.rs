@@ -1,5 +1,5 @@
-//! What the keys of transactions, which are derived by DUKPT, may become (CCA for Linux on IBM Z, "Unique Key Derive",
-//! table 1).
+//! The types that transaction keys derived by DUKPT may have (CCA for Linux on IBM Z, "Unique Key
+//! Derive", table 1).
 //!
 //! | key | DES types, of two parts with any usage that is theirs by default | AES types |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //! | of PIN blocks | IPINENC, OPINENC | PINPROT with ISO-4 |
 //! | of PIN blocks, as DATA | DATA | |
 //!
-//! A derivation by AES also says which side the terminal is on: this system is on the other one.
+//! With AES the derivation also names the terminal's side: this system has the other side.
 
 use crate::control_vector::{ControlVector, KeyForm, bit};
 use crate::key_type::KeyType;
@@ -16,41 +16,41 @@ use crate::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use crate::usage::Use;
 use crate::variable::{Attributes, CipherMode, VariableUse};
 
-/// What the key of a transaction is derived for.
+/// The purpose that a transaction key is derived for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransactionKey {
-    /// Data.
+    /// Enciphering and deciphering of data.
     Data,
-    /// MACs.
+    /// Making and verifying of MACs.
     Mac,
-    /// PIN blocks.
+    /// Enciphering and deciphering of PIN blocks.
     Pin,
-    /// PIN blocks, and used as a DATA key.
+    /// Enciphering and deciphering of PIN blocks, but the key is a DATA key.
     PinAsData,
 }
 
-/// What the terminal does with the key.
+/// The operations of the terminal with the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TerminalSide {
-    /// It makes MACs, or enciphers.
+    /// The terminal makes MACs, or enciphers.
     Makes,
-    /// It verifies MACs, or deciphers.
+    /// The terminal verifies MACs, or deciphers.
     Takes,
-    /// Both.
+    /// The terminal does both.
     Both,
 }
 
 impl TerminalSide {
-    /// Whether a key that makes MACs or enciphers, and verifies them or deciphers, does no more than the terminal
-    /// leaves to others.
+    /// Whether a key with these operations does only what the terminal leaves to others. `makes`:
+    /// it makes MACs or enciphers; `takes`: it verifies MACs or deciphers.
     fn leaves(self, makes: bool, takes: bool) -> bool {
         !(makes && self == Self::Makes || takes && self == Self::Takes)
     }
 }
 
 impl TransactionKey {
-    /// Whether it may become a DES key of this control vector, where the terminal is on this side of it. Whether that
-    /// key may leave, and how it is wrapped, is another matter.
+    /// Whether this key may become a DES key with this control vector, if the terminal has this
+    /// side. Export and wrapping of that key are not checked.
     pub fn takes(self, side: TerminalSide, vector: ControlVector) -> bool {
         let types: &[KeyType] = match self {
             Self::Data => &[KeyType::Cipher, KeyType::Encipher, KeyType::Decipher],
@@ -70,7 +70,7 @@ impl TransactionKey {
         types.contains(&key_type) && is_of_side && vector.left() & !whole.left() & !NOT_USES == 0
     }
 
-    /// Whether it may become an AES key of these attributes, where the terminal is on this side of it.
+    /// Whether this key may become an AES key with these attributes, if the terminal has this side.
     pub fn takes_variable(self, side: TerminalSide, made: &Attributes) -> bool {
         let is_of_texts =
             |mode: CipherMode| matches!(mode, CipherMode::Cbc | CipherMode::Ecb | CipherMode::Gcm);
@@ -91,7 +91,7 @@ impl TransactionKey {
     }
 }
 
-/// Bits of a left half that are no uses: export, wrapping, key blocks, parity.
+/// Bits of a left half that are not uses: export, wrapping, key blocks, parity.
 const NOT_USES: u64 = bit(17) | bit(56) | bit(CONTROL_VECTOR_BIT_NO_TR31) | 0x0101_0101_0101_0101;
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
         }
         let part = of(KeyType::Mac, &[]).with_bits(bit(44), true).unwrap();
         assert!(!takes(TransactionKey::Mac, part));
-        // A terminal that makes MACs leaves it to others to verify them.
+        // A terminal that makes MACs leaves the verifying to others.
         for (side, key, key_type, expected) in [
             (TerminalSide::Makes, TransactionKey::Mac, KeyType::Mac, false),
             (TerminalSide::Makes, TransactionKey::Mac, KeyType::MacVer, true),

@@ -4,19 +4,19 @@ use crate::TOKEN_BYTES;
 
 /// The validation value of a token: the sum, modulo 2^32, of the fifteen big-endian words before it.
 ///
-/// It finds damage, not malice: anyone can compute it.
+/// The value detects damage, not malice: anyone can compute it.
 pub fn tvv(token: &[u8; TOKEN_BYTES]) -> u32 {
     token[..TVV_AT]
         .chunks_exact(4)
         .fold(0u32, |sum, word| sum.wrapping_add(u32::from_be_bytes([word[0], word[1], word[2], word[3]])))
 }
 
-/// Whether the stored value is the right one.
+/// Whether the validation value in a token is right.
 pub fn is_valid(token: &[u8; TOKEN_BYTES]) -> bool {
     token[TVV_AT..] == tvv(token).to_be_bytes()
 }
 
-/// Writes the value into its place.
+/// Computes the validation value and writes it into the token.
 pub fn seal(token: &mut [u8; TOKEN_BYTES]) {
     let value = tvv(token);
     token[TVV_AT..].copy_from_slice(&value.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Which use of a key its control vector allows.
+//! The uses of a key that its control vector allows.
 
 use crate::control_vector::ControlVector;
 
@@ -13,98 +13,98 @@ pub enum Use {
     MacGenerate,
     /// Verify a message authentication code.
     MacVerify,
-    /// Decipher texts that come under another key at once.
+    /// Decipher texts that are enciphered under another key in the same call.
     TranslateFrom,
-    /// Encipher texts that come from under another key at once.
+    /// Encipher texts that were deciphered with another key in the same call.
     TranslateTo,
     /// Encipher cryptographic variables.
     EncipherVariable,
-    /// Decipher PIN blocks that come in (IPINENC).
+    /// Decipher incoming PIN blocks (IPINENC).
     PinBlockIn(PinBlockIn),
-    /// Encipher PIN blocks that go out (OPINENC).
+    /// Encipher outgoing PIN blocks (OPINENC).
     PinBlockOut(PinBlockOut),
     /// Compute PINs (PINGEN, PINVER) by this method.
     Pin(PinStep, PinMethod),
     /// Derive keys of PIN blocks for each transaction (KEYGENKY with UKPT).
     DeriveTransactionKeys,
-    /// Compute card verification values to give them out.
+    /// Compute card verification values that are returned.
     CardValueGenerate(CardValueHalf),
-    /// Compute card verification values to compare them.
+    /// Compute card verification values that are compared.
     CardValueVerify(CardValueHalf),
-    /// Compute card security codes to give them out.
+    /// Compute card security codes that are returned.
     SecurityCodeGenerate,
-    /// Compute card security codes to compare them.
+    /// Compute card security codes that are compared.
     SecurityCodeVerify,
     /// Encipher messages to chip cards with keys in them (SECMSG with SMKEY).
     MessageOfKeys,
     /// Encipher messages to chip cards with PINs in them (SECMSG with SMPIN).
     MessageOfPins,
-    /// Be exported.
+    /// Export the key.
     Export,
-    /// Be wrapped for another system as a plain DATA key, which is for every use.
+    /// Wrap the key for another system as a plain DATA key, which has every use.
     TransportAsData,
     /// Wrap other keys, as a key-encrypting key of this side.
     Wrap(Side, Wrapping),
 }
 
-/// What becomes of a PIN block that comes in.
+/// What is done with an incoming PIN block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PinBlockIn {
     /// Its PIN is verified (EPINVER).
     Verify,
     /// An offset or a PVV of its PIN is made (CPINGENA).
     Alternate,
-    /// It goes out as it is (TRANSLAT).
+    /// The block is enciphered under another key as it is (TRANSLAT).
     Translate,
-    /// Its PIN goes out in another block (REFORMAT).
+    /// Its PIN is put into another block (REFORMAT).
     Reformat,
 }
 
-/// Where a PIN block that goes out comes from.
+/// The origin of an outgoing PIN block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PinBlockOut {
     /// Its PIN was clear (CPINENC).
     Encrypt,
     /// Its PIN was computed (EPINGEN).
     Generate,
-    /// It came in as it is (TRANSLAT).
+    /// The block was deciphered as it is (TRANSLAT).
     Translate,
-    /// Its PIN came in in another block (REFORMAT).
+    /// Its PIN comes from another block (REFORMAT).
     Reformat,
 }
 
-/// What becomes of what a PIN key computes.
+/// What is done with the result of a PIN key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PinStep {
-    /// A PIN, or what is made of a clear one, leaves clear (CPINGEN).
+    /// A PIN, or a value made from a clear PIN, is returned in the clear (CPINGEN).
     Clear,
-    /// A PIN leaves in a block (EPINGEN).
+    /// A PIN is returned in a block (EPINGEN).
     Encrypted,
-    /// An offset or a PVV of a PIN in a block leaves (CPINGENA).
+    /// An offset or a PVV of a PIN in a block is returned (CPINGENA).
     Alternate,
     /// A PIN in a block is verified (EPINVER).
     Verify,
 }
 
-/// The method of a PIN key.
+/// The method by which a PIN key computes PINs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PinMethod {
     /// IBM 3624 (IBM-PIN).
     Ibm,
     /// IBM 3624 with an offset (IBM-PINO).
     IbmOffset,
-    /// VISA PVV.
+    /// VISA PVV (VISA-PVV).
     Visa,
-    /// Interbank.
+    /// Interbank (INBK-PIN).
     Interbank,
     /// German banking pool (GBP-PIN).
     Pool,
-    /// The same with an offset (GBP-PINO).
+    /// German banking pool with an offset (GBP-PINO).
     PoolOffset,
 }
 
 impl PinMethod {
-    /// Its number in bits 0 to 3 of a control vector.
+    /// Number of the method in bits 0 to 3 of a control vector.
     const fn number(self) -> u8 {
         match self {
             Self::Ibm | Self::IbmOffset => 1,
@@ -119,42 +119,44 @@ impl PinMethod {
     }
 }
 
-/// Which half of the pair of keys of a card verification value a key is, where it has a single length.
+/// Which key of the pair for card verification values a key is; one key of double length may be
+/// both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CardValueHalf {
     /// Key A, or both in one key of double length.
     A,
-    /// Key B.
+    /// Key B of the pair, of single length.
     B,
 }
 
-/// On which side of a transport a key-encrypting key stands.
+/// The side of a transport on which a key-encrypting key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// EXPORTER and OKEYXLAT: keys go out under it.
+    /// EXPORTER and OKEYXLAT: keys are exported under it.
     Sending,
-    /// IMPORTER and IKEYXLAT: keys come in under it.
+    /// IMPORTER and IKEYXLAT: keys are imported under it.
     Receiving,
 }
 
-/// What a key-encrypting key wraps or unwraps, each with a bit of its control vector.
+/// The keys that a key-encrypting key wraps or unwraps, each with a bit of its control vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wrapping {
-    /// Keys that are in use here (EXPORT, IMPORT).
+    /// Keys that are used here (EXPORT, IMPORT).
     Keys,
-    /// Keys that pass through from one key-encrypting key to another (XLATE).
+    /// Keys that are translated from one key-encrypting key to another (XLATE).
     Translated,
     /// The only wrapped token of a generated key (OPEX, OPIM).
     GeneratedOnce,
     /// Both tokens of a generated key, on the same side (EXEX, IMIM), and the single one of EX.
     GeneratedTwice,
-    /// One token of a generated key, the other one being for the other side (IMEX), and the single one of IM.
+    /// One token of a generated key whose other token is for the other side (IMEX), and the single
+    /// token of IM.
     GeneratedForBoth,
-    /// Keys whose verification pattern is computed: every key-encrypting key may.
+    /// Keys whose verification pattern is computed: every key-encrypting key may do so.
     Tested,
     /// Private keys (EXPORT, IMPORT): a key for them alone (IMP-PKA) wraps nothing else.
     PrivateKeys,
-    /// The only token of a generated private key (of AES GEN-PUB, of DES EXPORT, IMPORT).
+    /// The only token of a generated private key (GEN-PUB with AES; EXPORT, IMPORT with DES).
     GeneratedPrivateKeys,
 }
 
@@ -172,39 +174,43 @@ impl Wrapping {
 }
 
 impl ControlVector {
-    /// Whether it is that of a key-encrypting key (EXPORTER, IMPORTER, OKEYXLAT, IKEYXLAT, IMP-PKA).
+    /// Whether the vector belongs to a key-encrypting key (EXPORTER, IMPORTER, OKEYXLAT, IKEYXLAT,
+    /// IMP-PKA).
     pub const fn is_transport(self) -> bool {
         self.type_bits().0 == MAIN_TRANSPORT
     }
 
-    /// Whether it is that of a key-encrypting key for private keys alone (IMP-PKA): with IMPORT as its one use, and not
-    /// to be exported. What such a key deciphers are numbers of private keys in whole blocks; as DES keys they could be
-    /// used, tested and exported one block after the other.
+    /// Whether the vector belongs to a key-encrypting key for private keys alone (IMP-PKA), which
+    /// only imports and may not be exported. Such a key deciphers numbers of private keys in whole
+    /// blocks; as DES keys these could be used, tested and exported block after block.
     pub const fn is_for_private_keys(self) -> bool {
         let imports_only = self.bit(21) && !(self.bit(18) || self.bit(19) || self.bit(20) || self.bit(22));
         imports_only && !self.bit(17) && matches!(self.type_bits(), (MAIN_TRANSPORT, SUB_RECEIVING))
     }
 
-    /// Whether a key of this vector is kept in authenticated tokens alone: with a key-encrypting key, or a part of a
-    /// key, that was combined of two, a domain ends.
+    /// Whether a key with this vector is kept only in authenticated tokens: a key-encrypting key,
+    /// or a part of a key. If an attacker combined such a key from two tokens, the whole domain
+    /// would be lost.
     pub const fn needs_authentication(self) -> bool {
         self.is_transport() || self.is_key_part()
     }
 
-    /// Whether it is that of a key that translates texts and does nothing else with them (CIPHERXI, CIPHERXO,
+    /// Whether the vector belongs to a key that only translates texts (CIPHERXI, CIPHERXO,
     /// CIPHERXL).
     pub const fn only_translates(self) -> bool {
         matches!(self.type_bits(), (MAIN_DATA, SUB_TRANSLATION))
     }
 
-    /// Whether it is that of a DATA key for every use, and so says no less than that of the DATA key that comes out at
-    /// the other end. DATAC, DATAM and DATAMV are of the same type and for fewer uses.
+    /// Whether the vector belongs to a DATA key with every use, so that it is no narrower than that
+    /// of the DATA key which the receiver gets. DATAC, DATAM and DATAMV have the same type and
+    /// fewer uses.
     pub const fn is_plain_data(self) -> bool {
         let is_for_all = self.bit(18) && self.bit(19) && self.bit(20) && self.bit(21);
         self.is_zero() || (is_for_all && matches!(self.type_bits(), (MAIN_DATA, SUB_DATA)))
     }
 
-    /// Whether a key of this vector may be used in this way. Parts of keys may not be used at all.
+    /// Whether a key with this vector may be used in this way. Parts of keys may not be used at
+    /// all.
     pub const fn may(self, usage: Use) -> bool {
         if self.is_key_part() {
             return false;
@@ -296,7 +302,7 @@ const fn is_cipher(vector: ControlVector) -> bool {
     matches!(vector.type_bits(), (MAIN_DATA, SUB_DATA | SUB_CIPHER))
 }
 
-/// Subtype DATA or MAC, the latter for any purpose or for X9.9: card-verification keys are not for texts.
+/// Subtype DATA, or MAC for any purpose or for X9.9: card-verification keys are not for texts.
 const fn is_mac(vector: ControlVector) -> bool {
     match vector.type_bits() {
         (MAIN_DATA, SUB_DATA) => true,
@@ -341,7 +347,7 @@ const SUB_PIN_BLOCK_IN: u8 = 0;
 const SUB_PIN: u8 = 1;
 const SUB_PIN_BLOCK_OUT: u8 = 2;
 const MAIN_DERIVING: u8 = 5;
-/// The bit that keeps a PIN key from methods with an offset (NOOFFSET).
+/// The bit that forbids a PIN key methods with an offset (NOOFFSET).
 const NO_OFFSET: u32 = 37;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Variable-length symmetric tokens, version X'05'.
 //!
-//! z/OS ICSF Application Programmer's Guide, "Variable-length symmetric key token"; Linux on Z CCA, "Variable-length
-//! symmetric key tokens". Numbers are big-endian.
+//! Sources: z/OS ICSF Application Programmer's Guide, "Variable-length symmetric key token"; Linux
+//! on Z CCA, "Variable-length symmetric key tokens". Numbers are big-endian.
 //!
 //! ```text
 //!  0 X'01' internal, X'02' external  1 zero  2 length of all (2)  4 X'05'  5 zero (3)
@@ -15,13 +15,14 @@
 //! 44 number of usage fields u  45 usage fields (2u)  45+2u number of management fields: 3
 //! 46+2u management fields (6)  then the name, the owner's data, and the payload
 //! ```
-//! What the fields mean depends on the [`VariableType`]. The payload of a clear key is the key. That of a wrapped one,
-//! by AESKW, is 12 bytes of header, 32 of hash, the key, and zeros to a multiple of 8, or to 80 where it has a fixed
-//! length; by PKOAEP2 it is as long as the modulus. Only AES keys have payloads of a fixed length, which hide the
-//! length of the key; types that came with them have no others.
+//! The meaning of the fields depends on the [`VariableType`]. The payload of a clear key is the
+//! key. The payload of a key wrapped by AESKW is 12 bytes of header, 32 of hash, the key, and zeros
+//! to a multiple of 8, or to 80 at a fixed length. By PKOAEP2 the payload is as long as the
+//! modulus. Only AES keys have payloads of a fixed length, which hide the length of the key; types
+//! that were defined with such payloads have no others.
 //!
-//! A reader gives back byte for byte what it took, and nothing that a field does not say is taken: see
-//! [`VariableToken::parse`].
+//! A writer returns byte for byte what the reader accepted, and a field with an undefined value is
+//! refused: see [`VariableToken::parse`].
 
 mod attributes;
 mod derivation;
@@ -45,7 +46,7 @@ use attributes::MANAGEMENT_FIELDS;
 use wire::control::Register;
 use zeroize::Zeroizing;
 
-/// Longest token that is made here, in bytes.
+/// Length of the longest token that is made here, in bytes.
 pub const VARIABLE_TOKEN_BYTES_MAX: usize = 725;
 
 /// A variable-length token.
@@ -57,33 +58,33 @@ pub struct VariableToken {
     key: VariableKey,
 }
 
-/// How long the payload of a wrapped key is.
+/// The version of a payload, which decides the length of a wrapped key's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PayloadVersion {
-    /// As long as its key needs.
+    /// The payload is as long as its key needs.
     Variable = 0x00,
-    /// 80 bytes, whatever the length of its key.
+    /// The payload has 80 bytes, whatever the length of its key.
     Fixed = 0x01,
 }
 
-/// What a token holds.
+/// The key in a token, and how it is held.
 #[derive(Clone, PartialEq, Eq)]
 pub enum VariableKey {
-    /// Nothing: it is a skeleton.
+    /// No key: a skeleton.
     Absent,
-    /// The key itself.
+    /// The clear key itself.
     Clear(Zeroizing<Vec<u8>>),
-    /// The key under another.
+    /// The key, wrapped under another key.
     Wrapped {
-        /// What it is under.
+        /// The wrapping key and method.
         under: Wrapper,
-        /// What came out.
+        /// The wrapped key.
         payload: Vec<u8>,
     },
 }
 
-/// What wraps the key of a token, and how.
+/// The kind of key that wraps the key of a token, and the method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrapper {
     /// The AES master key of this pattern, by AESKW.
@@ -94,10 +95,10 @@ pub enum Wrapper {
     Rsa(u8),
 }
 
-/// Length of the pattern field.
+/// Length of the pattern field in bytes.
 pub const WRAPPER_PATTERN_BYTES: usize = 16;
 
-/// A clear key is not shown.
+/// Does not show a clear key.
 impl std::fmt::Debug for VariableToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = match self.key {
@@ -118,7 +119,7 @@ impl VariableToken {
     /// A token without a key.
     ///
     /// # Errors
-    /// [`TokenError::Field`] where keys of the type have no payload of this version.
+    /// [`TokenError::Field`] if keys of the type have no payload of this version.
     pub fn skeleton(
         origin: Origin,
         payload: PayloadVersion,
@@ -135,16 +136,16 @@ impl VariableToken {
         Ok(Self { origin, payload, attributes, key: VariableKey::Absent })
     }
 
-    /// The version of the payload of keys of a type where none is asked for.
+    /// The version of the payload for keys of a type if the caller asks for none.
     pub fn default_payload(key_type: VariableType) -> PayloadVersion {
         if key_type.row().has_version_0 { PayloadVersion::Variable } else { PayloadVersion::Fixed }
     }
 
-    /// The same with this clear key.
+    /// The same token with this clear key.
     ///
     /// # Errors
-    /// [`TokenError::KeyLength`]; [`TokenError::Field`] for a type whose keys are not clear, and a payload of a fixed
-    /// length.
+    /// [`TokenError::KeyLength`]; [`TokenError::Field`] for a type whose keys may not be clear, and
+    /// for a payload of a fixed length.
     pub fn with_clear_key(&self, key: &[u8]) -> Result<Self, TokenError> {
         let key_type = self.attributes.key_type;
         if !key_type.has_length(key.len()) {
@@ -156,11 +157,12 @@ impl VariableToken {
         Ok(Self { key: VariableKey::Clear(Zeroizing::new(key.to_vec())), ..self.without_key() })
     }
 
-    /// The same with this payload, which a key was wrapped to. An internal token holds keys under master keys, an
-    /// external one the others.
+    /// The same token with this wrapped key. An internal token holds keys under master keys, an
+    /// external token keys under other keys.
     ///
     /// # Errors
-    /// [`TokenError::Field`] where origin and wrapping contradict each other, or the length of the payload is none.
+    /// [`TokenError::Field`] if origin and wrapping contradict each other, or no key of the type
+    /// has such a payload length.
     pub fn with_payload(&self, under: Wrapper, payload: Vec<u8>) -> Result<Self, TokenError> {
         let is_master = matches!(under, Wrapper::Master(_));
         if is_master != (self.origin == Origin::Internal) {
@@ -170,7 +172,7 @@ impl VariableToken {
         Ok(Self { key: VariableKey::Wrapped { under, payload }, ..self.without_key() })
     }
 
-    /// The same without its key.
+    /// The same token without its key.
     pub fn without_key(&self) -> Self {
         Self {
             origin: self.origin,
@@ -180,7 +182,7 @@ impl VariableToken {
         }
     }
 
-    /// The same without its key, with these attributes.
+    /// The same token without its key, with these attributes.
     ///
     /// # Errors
     /// As [`VariableToken::skeleton`].
@@ -188,22 +190,22 @@ impl VariableToken {
         Self::skeleton(self.origin, self.payload, attributes)
     }
 
-    /// The same without its key, for this system or another.
+    /// The same token without its key, for this system or another.
     pub fn moved_to(&self, origin: Origin) -> Self {
         Self { origin, ..self.without_key() }
     }
 
-    /// For this system or another.
+    /// Whether the token is for this system or another.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// How long the payload is.
+    /// Version of the payload.
     pub fn payload_version(&self) -> PayloadVersion {
         self.payload
     }
 
-    /// What is bound to the key.
+    /// Attributes of the key, which are bound to it.
     pub fn attributes(&self) -> &Attributes {
         &self.attributes
     }
@@ -213,18 +215,18 @@ impl VariableToken {
         self.attributes.key_type
     }
 
-    /// What it holds.
+    /// The key in the token.
     pub fn key(&self) -> &VariableKey {
         &self.key
     }
 
-    /// What its wrapping information says in numbers: state of the key, kind of pattern, method, hash.
+    /// The bytes of the wrapping information: state of the key, kind of pattern, method, hash.
     pub fn wrapping_numbers(&self) -> [u8; 4] {
         let head = self.head();
         [head[STATE_AT], head[9], head[METHOD_AT], head[27]]
     }
 
-    /// How many bytes AESKW makes of a key of this length.
+    /// Length in bytes of the AESKW payload for a key of this length.
     ///
     /// # Errors
     /// [`TokenError::KeyLength`] for a length that keys of the type do not have.
@@ -238,8 +240,8 @@ impl VariableToken {
         })
     }
 
-    /// Everything in front of the payload, as it is in the token: header, wrapping information and associated data. The
-    /// last begin at [`ASSOCIATED_AT`].
+    /// Everything before the payload, as it stands in the token: header, wrapping information and
+    /// associated data. The associated data begin at [`ASSOCIATED_AT`].
     pub fn head(&self) -> Vec<u8> {
         let Attributes { key_type, usage, management, name, user_data } = &self.attributes;
         let payload_bits = 8 * self.payload_bytes();
@@ -288,7 +290,7 @@ impl VariableToken {
         head
     }
 
-    /// Writes the token. The result holds the key of a clear one.
+    /// Writes the token. The result holds the key of a clear token.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let head = self.head();
         let mut bytes = Zeroizing::new(Vec::with_capacity(head.len() + self.payload_bytes()));
@@ -309,7 +311,7 @@ impl VariableToken {
         }
     }
 
-    /// Reads the token that starts a field, which may be longer.
+    /// Reads the token at the beginning of a field, which may be longer.
     ///
     /// # Errors
     /// [`TokenError`]: every field must have a value that is defined for the type, every reserved byte be zero, every
@@ -370,7 +372,7 @@ impl VariableToken {
         skeleton.with_read_key(header, &token[payload_at..], payload_bits)
     }
 
-    /// The same with the key that wrapping information and payload of a token hold.
+    /// The same token with the key in a token's wrapping information and payload.
     fn with_read_key(
         self,
         header: &[u8; HEAD_BYTES],
@@ -412,7 +414,7 @@ impl VariableToken {
         self.with_payload(under, payload.to_vec())
     }
 
-    /// Refuses a payload of a length that no key of the type is wrapped to.
+    /// Refuses a payload length that no key of the type has.
     fn check_payload(&self, under: Wrapper, bits: usize) -> Result<(), TokenError> {
         let key_type = self.attributes.key_type;
         let bytes = bits / 8;
@@ -430,7 +432,7 @@ impl VariableToken {
     }
 }
 
-/// Length of the shortest payload of AESKW for a key of this length.
+/// Length in bytes of the shortest AESKW payload for a key of this length.
 const fn least_wrapped_bytes(key_bytes: usize) -> usize {
     (AESKW_HEADER_BYTES + AESKW_HASH_BYTES + key_bytes).next_multiple_of(8)
 }
@@ -439,7 +441,7 @@ fn expect(is_right: bool, at: usize) -> Result<(), TokenError> {
     if is_right { Ok(()) } else { Err(TokenError::Field(at)) }
 }
 
-/// What a token that starts `field` holds, and its length in bytes.
+/// The kind of key in the token at the beginning of `field`, and the token's length in bytes.
 pub(crate) fn holds(field: &[u8]) -> Result<(Holds, usize), DescribeError> {
     let length = DescribeError::Length { given: field.len() };
     let header = field.first_chunk::<HEAD_BYTES>().ok_or(length)?;
@@ -462,17 +464,18 @@ pub(crate) fn holds(field: &[u8]) -> Result<(Holds, usize), DescribeError> {
     Ok((holds, bytes))
 }
 
-/// Header, wrapping information and the fixed part of the associated data, with the count of management fields.
+/// Length in bytes of header, wrapping information and the fixed part of the associated data, with
+/// the count of management fields.
 const HEAD_BYTES: usize = 46;
-/// Associated data without fields, name and the owner's data.
+/// Length in bytes of associated data without fields, name and user data.
 const ASSOCIATED_BYTES_MIN: usize = 16;
-/// Length of a payload of version X'01'.
+/// Length of a payload of version X'01' in bytes.
 const FIXED_PAYLOAD_BYTES: usize = 80;
 const STATE_AT: usize = 8;
 const PATTERN_AT: usize = 10;
 const METHOD_AT: usize = 26;
 const PAYLOAD_VERSION_AT: usize = 28;
-/// Where the associated data begin.
+/// Offset of the associated data.
 pub const ASSOCIATED_AT: usize = 30;
 const NAME_LENGTH_AT: usize = 34;
 const EXTENDED_LENGTH_AT: usize = 35;

@@ -1,9 +1,9 @@
-//! The keywords that a control vector says: the inverse of [`KeyType::vector_with`].
+//! The keywords that describe a control vector: the inverse of [`KeyType::vector_with`].
 
 use crate::control_vector::ControlVector;
 use crate::key_type::{KeyType, USAGE_FIELD};
 
-/// Every usage keyword of every type. Of two that set the same the first is said.
+/// Every usage keyword of every type. Of two keywords with the same effect the first is used.
 const WORDS: &[&str] = &[
     "XPORT-OK", "NO-XPORT", "KEY-PART", "ANY-MAC", "ANSIX9.9", "CVVKEY-A", "CVVKEY-B", "AMEX-CSC", "NO-SPEC",
     "IBM-PIN", "VISA-PVV", "INBK-PIN", "GBP-PIN", "NL-PIN-1", "NOOFFSET", "CPINGEN", "EPINGENA", "EPINGEN",
@@ -14,19 +14,19 @@ const WORDS: &[&str] = &[
 ];
 
 impl KeyType {
-    /// Every usage keyword of the type, but for those that mean the same as another.
+    /// Every usage keyword of the type, without those that have the same effect as another.
     pub fn usage_keywords(self) -> impl Iterator<Item = &'static str> {
         WORDS.iter().copied().filter(move |word| self.usage_keyword(word).is_some())
     }
 
-    /// The usage keywords with which [`KeyType::vector_with`] makes this vector, of this type; `None` where it says
-    /// what no keyword does.
+    /// The usage keywords with which [`KeyType::vector_with`] makes this vector of this type;
+    /// `None` if no keywords make it.
     pub fn keywords_of(self, vector: ControlVector) -> Option<Vec<&'static str>> {
         let form = vector.form()?;
         let is_said = |word: &&&str| {
             self.usage_keyword(word).is_some_and(|bits| {
                 let found = vector.left() & bits.field;
-                // Uses stand beside each other; of everything else there is one.
+                // Several uses may be set; of any other field one value is.
                 if bits.field == USAGE_FIELD { found & bits.value != 0 } else { found == bits.value }
             })
         };

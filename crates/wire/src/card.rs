@@ -1,8 +1,8 @@
-//! What a card is for, and how it waits.
+//! Kinds of cards, and the ways in which a card waits.
 
 use serde::{Deserialize, Serialize};
 
-/// What a card is for.
+/// The kind of card that a process is, which decides the verbs that it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Personality {
@@ -21,9 +21,9 @@ pub enum PollMode {
     /// Spin a few microseconds while the peer was active lately, then sleep.
     #[default]
     Adaptive,
-    /// Sleep at once.
+    /// Sleep as soon as there is nothing to do.
     Sleep,
-    /// Look at fixed intervals, as the timer of the originals did.
+    /// Look for requests or answers at fixed intervals, as the timer of the original cards did.
     Every {
         /// The interval in microseconds.
         interval_us: u32,

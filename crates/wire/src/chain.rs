@@ -1,12 +1,12 @@
 //! The certificate chain of a key record: certificates (RFC 5280) in DER, one behind the other, the key's own first.
 //!
-//! What is looked at here is their form alone: that there are certificates and nothing else, so that no private key
-//! gets into a key store with them. Whether clients accept them is for others to say.
+//! Only the form is checked here: certificates and nothing else, so that no private key enters a
+//! key store among them. Whether clients accept the certificates is not checked here.
 
 use crate::bounds::{CHAIN_BYTES_MAX, CHAIN_CERTIFICATES_MAX};
 use std::fmt;
 
-/// What is wrong with the bytes of a chain.
+/// Why bytes are refused as a certificate chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainError {
     /// No certificate.
@@ -15,7 +15,7 @@ pub enum ChainError {
     TooLong(usize),
     /// More certificates than [`CHAIN_CERTIFICATES_MAX`].
     TooMany,
-    /// Something that has not the form of a certificate, by its number from 1.
+    /// An element that does not have the form of a certificate: its number in the chain, from 1.
     Form(usize),
 }
 
@@ -36,10 +36,11 @@ impl fmt::Display for ChainError {
 
 impl std::error::Error for ChainError {}
 
-/// The certificates of a chain, each with its header.
+/// The certificates of a chain, each with its DER header.
 ///
 /// # Errors
-/// [`ChainError`].
+/// [`ChainError`] for no certificate, too many bytes or certificates, or an element of another
+/// form.
 pub fn certificates(chain: &[u8]) -> Result<Vec<&[u8]>, ChainError> {
     if chain.len() > CHAIN_BYTES_MAX {
         return Err(ChainError::TooLong(chain.len()));
@@ -67,13 +68,14 @@ pub fn certificates(chain: &[u8]) -> Result<Vec<&[u8]>, ChainError> {
 const SEQUENCE: u8 = 0x30;
 const BIT_STRING: u8 = 0x03;
 
-/// One element of DER, and what follows it.
+/// One element of DER, and the bytes that follow it.
 struct Element<'a> {
     content: &'a [u8],
     rest: &'a [u8],
 }
 
-/// The element at the beginning, of this tag, whose length has the shortest form (X.690, section 10.1).
+/// The element of this tag at the beginning of `bytes`. None for another tag, a cut element, or a
+/// length that is above 65,535 or not in its shortest form (X.690, section 10.1).
 fn element(bytes: &[u8], tag: u8) -> Option<Element<'_>> {
     let [first, short, behind @ ..] = bytes else { return None };
     if *first != tag {

@@ -8,7 +8,7 @@ pub struct Codes {
     /// 0 done; 4 done without full success; 8 refused, application error; 12 refused, the
     /// environment; 16 a processing error.
     pub return_code: i32,
-    /// What exactly, within the return code.
+    /// The cause, by a number within the return code.
     pub reason_code: i32,
 }
 
@@ -18,7 +18,7 @@ impl Codes {
         Self { return_code, reason_code }
     }
 
-    /// Whether the verb succeeded, and what it was to verify is right: return code 0.
+    /// Whether the verb succeeded, and whatever it verified is right: return code 0.
     pub const fn is_ok(self) -> bool {
         self.return_code == 0
     }
@@ -29,7 +29,7 @@ impl Codes {
         self.return_code < 8
     }
 
-    /// What the codes mean, for people; `None` where they are not in the list below.
+    /// The meaning of the codes in words; `None` for codes that are not in the list below.
     pub fn meaning(self) -> Option<&'static str> {
         MEANINGS.iter().find(|(codes, _)| *codes == self).map(|(_, text)| *text)
     }

@@ -3,7 +3,7 @@
 use crate::tenant::{Confinement, Limits};
 use serde::{Deserialize, Serialize};
 
-/// What the daemon tells a card about a queue.
+/// The rights and limits of a queue, as the daemon tells them to a card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// Number of the queue within the daemon; names it in orders and samples.
@@ -14,16 +14,18 @@ pub struct Grant {
     pub tenant: u32,
     /// Domain whose master keys the queue uses, below [`crate::bounds::DOMAINS_MAX`].
     pub domain: u16,
-    /// Its role: a number that the card was told of by [`crate::control::CardOrder::Role`]. Under one that it was not
-    /// told of, nothing is permitted.
+    /// Number of the queue's role, as [`crate::control::CardOrder::Role`] has told it to the card.
+    /// A role that the card was not told permits nothing.
     pub role: u16,
     /// The tenant's row in the accounts and the samples, below [`crate::bounds::TENANTS_MAX`].
     pub account: u32,
-    /// Percent of the card's time that are the tenant's own; 0 where it has no part of its own here.
+    /// Percent of the card's time that are kept for the tenant; 0 if the tenant has no share of
+    /// this card.
     pub share_percent: u8,
-    /// Whether requests of the queue run beside others', in passes of their own, or not at all.
+    /// Whether requests of the queue run beside those of other tenants, in passes of their own, or
+    /// not at all.
     pub confinement: Confinement,
-    /// The tenant's limits. The card enforces those over all cards together with the other cards, over
-    /// the accounts that they share.
+    /// The tenant's limits. A limit over all cards is enforced by all of them together, through the
+    /// accounts that they share.
     pub limits: Limits,
 }

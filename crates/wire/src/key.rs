@@ -13,7 +13,7 @@ pub struct Label(String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LabelError {
-    /// Nothing before the padding.
+    /// Nothing but padding.
     Empty,
     /// More than 64 characters.
     TooLong,

@@ -10,15 +10,16 @@ pub enum LevelLimit {
     Portable,
     /// Up to AVX2, AES-NI and SHA-NI.
     Avx2,
-    /// Everything.
+    /// No limit: every level up to AVX-512.
     Avx512,
 }
 
-/// The environment variable that limits every program of the project; the lower of it and a setting counts.
+/// The environment variable that limits every program of the project; the lower of the variable and
+/// a setting counts.
 pub const LEVEL_VARIABLE: &str = "CRYPTAND_LEVEL";
 
 impl LevelLimit {
-    /// All of them, lowest first.
+    /// All levels, lowest first.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
     /// The name used on the command line, in settings and in the environment.
@@ -30,10 +31,10 @@ impl LevelLimit {
         }
     }
 
-    /// What [`LEVEL_VARIABLE`] says; unset and empty say nothing.
+    /// The level that [`LEVEL_VARIABLE`] names; none if the variable is unset or empty.
     ///
     /// # Errors
-    /// [`UnknownLevel`].
+    /// [`UnknownLevel`] for any other value.
     pub fn from_variable(value: Option<&std::ffi::OsStr>) -> Result<Option<Self>, UnknownLevel> {
         let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
         let known = Self::ALL.into_iter().find(|level| value == level.name());

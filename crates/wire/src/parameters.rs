@@ -2,8 +2,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `types` | what a row says of a parameter |
-//! | `keyed` | lengths that keywords say |
+//! | `types` | types for the declaration of a parameter in a row |
+//! | `keyed` | lengths that depend on keywords |
 //! | `table` | [`Verb`], and a module for each verb: positions of its parameters |
 
 mod keyed;

@@ -5,8 +5,8 @@ use crate::bounds::{KEYWORD_BYTES, LABEL_BYTES};
 use crate::uses::Uses;
 use serde::{Deserialize, Serialize};
 
-/// A pattern of labels: a label in which `*` stands for any characters, dots among them, or none. At least one
-/// label matches it.
+/// A pattern of labels: a label in which each `*` stands for any number of characters, dots
+/// included. At least one label matches it.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LabelPattern(String);
@@ -15,13 +15,13 @@ pub struct LabelPattern(String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// Nothing there.
+    /// The pattern is empty.
     Empty,
     /// More than 64 characters.
     TooLong(String),
     /// A character that no label has.
     Character(String),
-    /// No label matches it, by the rules of labels.
+    /// No label can match the pattern, by the rules of labels.
     Unmatchable(String),
 }
 
@@ -48,7 +48,7 @@ impl LabelPattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// [`PatternError`].
+    /// [`PatternError`] says which rule the text breaks.
     pub fn new(text: &str) -> Result<Self, PatternError> {
         if text.is_empty() {
             return Err(PatternError::Empty);
@@ -73,16 +73,16 @@ impl LabelPattern {
         Self("*".to_owned())
     }
 
-    /// As text.
+    /// The text of the pattern.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether a label matches.
+    /// Whether a label matches the pattern.
     pub fn matches(&self, label: &Label) -> bool {
         let (pattern, text) = (self.0.as_bytes(), label.as_str().as_bytes());
         let (mut at, mut position) = (0, 0);
-        // After the last star that was met, and how far the text had been read then.
+        // The place after the last star that was met, and how far the text had been read then.
         let mut star = None;
         while position < text.len() {
             match pattern.get(at) {
@@ -129,27 +129,28 @@ impl std::fmt::Debug for LabelPattern {
     }
 }
 
-/// Labels, and what may be done with their keys.
+/// Labels by a pattern, and the uses that are allowed of their keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LabelRule {
-    /// Which labels.
+    /// The labels that the rule is for.
     pub pattern: LabelPattern,
-    /// What may be done with them.
+    /// The uses that the rule allows.
     pub uses: Uses,
 }
 
-/// What several rules together allow for a label: everything that any matching rule allows.
+/// The uses that several rules together allow for a label: everything that any matching rule
+/// allows.
 pub fn uses_of(rules: &[LabelRule], label: &Label) -> Uses {
     let matching = rules.iter().filter(|rule| rule.pattern.matches(label));
     matching.fold(Uses::NONE, |sum, rule| sum.union(rule.uses))
 }
 
-/// Names of a label.
+/// At most this many names in a label.
 const TOKENS_MAX: usize = 7;
 
-/// Whether a label matches: places in the pattern that labels reach, by how many names they have begun and how many
-/// characters the last of these has.
+/// Whether any label can match a pattern. A state is a place in a label: how many names have begun,
+/// and how many characters the last of them has.
 fn is_matchable(pattern: &[u8]) -> bool {
     const STATES: usize = TOKENS_MAX * (KEYWORD_BYTES + 1);
     let mut reached = [false; STATES];
@@ -157,7 +158,8 @@ fn is_matchable(pattern: &[u8]) -> bool {
     for byte in pattern {
         let before = reached;
         match byte {
-            // None, or one more of any kind, as often as it changes anything.
+            // A star: no character, or any further ones; each round adds one, until nothing
+            // changes.
             b'*' => {
                 for _ in 0..STATES {
                     let now = reached;
@@ -185,7 +187,7 @@ fn is_matchable(pattern: &[u8]) -> bool {
     (0..STATES).any(|state| reached[state] && !state.is_multiple_of(KEYWORD_BYTES + 1))
 }
 
-/// The state after one more character; `None` where no label goes on with it.
+/// The state after one more character; `None` if no label can go on with it.
 fn step(state: usize, byte: u8) -> Option<usize> {
     let (token, characters) = (state / (KEYWORD_BYTES + 1), state % (KEYWORD_BYTES + 1));
     match byte {

@@ -1,24 +1,25 @@
-//! What a home decides about PINs: stored decimalisation tables, and what becomes of wrong ones.
+//! Settings of a home about PINs: stored decimalisation tables, and the counting of failures.
 
 use crate::parameters::Verb;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A decimalisation table that may be stored: the decimal digit for each hexadecimal one, as 16 characters. It has at
-/// least [`DIGITS_MIN`](Self::DIGITS_MIN) different digits, and none more than [`REPEATS_MAX`](Self::REPEATS_MAX)
-/// times: with fewer, or one of them often, guesses of a PIN get easy (Bond and Zielinski, UCAM-CL-TR-560).
+/// A decimalisation table that may be stored: the decimal digit for each hexadecimal digit, as 16
+/// characters. It has at least [`DIGITS_MIN`](Self::DIGITS_MIN) different digits, each at most
+/// [`REPEATS_MAX`](Self::REPEATS_MAX) times. With fewer digits, or one of them often, PINs are easy
+/// to guess (Bond and Zielinski, UCAM-CL-TR-560).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DecimalisationTable([u8; 16]);
 
-/// Why a text is no table that may be stored.
+/// Why a text is refused as a decimalisation table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableError {
-    /// It is not 16 decimal digits.
+    /// The text is not 16 decimal digits.
     Digits,
-    /// It has fewer different digits than it must: so many.
+    /// Too few different digits: their number.
     Few(usize),
-    /// This digit stands there more often than it may.
+    /// This digit occurs too often.
     Repeated(char),
 }
 
@@ -46,15 +47,15 @@ impl std::error::Error for TableError {}
 impl DecimalisationTable {
     /// The table that every card has from the start.
     pub const DEFAULT: Self = Self(*b"0123456789012345");
-    /// Different digits that a table has at least.
+    /// At least this many different digits in a table.
     pub const DIGITS_MIN: usize = 8;
-    /// How often a digit may stand in a table.
+    /// At most this often each digit in a table.
     pub const REPEATS_MAX: usize = 4;
 
-    /// The table of this text.
+    /// Reads a table.
     ///
     /// # Errors
-    /// [`TableError`].
+    /// [`TableError`] says which rule the text breaks.
     pub fn new(text: &str) -> Result<Self, TableError> {
         let digits: [u8; 16] = text.as_bytes().try_into().map_err(|_| TableError::Digits)?;
         if !digits.iter().all(u8::is_ascii_digit) {
@@ -71,7 +72,7 @@ impl DecimalisationTable {
         }
     }
 
-    /// Its characters.
+    /// The 16 digits as characters, for the hexadecimal digits in ascending order.
     pub fn characters(&self) -> &[u8; 16] {
         &self.0
     }
@@ -111,13 +112,13 @@ impl std::str::FromStr for DecimalisationTable {
     }
 }
 
-/// What failures are counted under: a keyed hash that tells neither a key nor a PAN. It is that of a verification key,
-/// of such a key with what a value belongs to or came in, or of the latter for a tenant ([`Guess`]). As text, 32
-/// hexadecimal digits.
+/// The row under which failures are counted: a keyed hash that reveals neither a key nor a PAN. The
+/// hash is of a verification key, of such a key with the PAN, validation data or block of a value,
+/// or of a tenant with a PAN or block ([`Guess`]). As text, 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 16]);
 
-/// A text that is no [`Digest`].
+/// Error: a text is not 32 hexadecimal digits, and so no [`Digest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotDigest;
 
@@ -130,7 +131,8 @@ impl std::fmt::Display for NotDigest {
 impl std::error::Error for NotDigest {}
 
 impl Digest {
-    /// What the rows of a tenant are counted under: more of them than its share, and its verifications are refused.
+    /// The digest under which the rows of a tenant are counted. If they are more than its share,
+    /// its verifications are refused.
     pub fn of_tenant(tenant: u32) -> Self {
         // Either half tells tenants apart: a card finds an entry by the low bits of the last, and knows it by the
         // first. An odd factor, of the golden ratio, keeps tenants with numbers in a row out of one row of places.
@@ -141,7 +143,8 @@ impl Digest {
         Self(bytes)
     }
 
-    /// What a tenant's failures of this key are counted under.
+    /// From the digest of a key: the digest under which one tenant's failures of this key are
+    /// counted.
     #[must_use]
     pub fn by_tenant(mut self, tenant: u32) -> Self {
         let mut share = Self::of_tenant(tenant).0;
@@ -192,15 +195,15 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// What is known of failures under a digest.
+/// Whether failures are counted under a digest, and whether they are too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Standing {
-    /// There are none.
+    /// No failures are counted.
     Clean = 0,
-    /// There are some.
+    /// Failures are counted.
     Counted = 1,
-    /// There are too many: verifications are refused.
+    /// Too many failures are counted: verifications are refused.
     Refused = 2,
 }
 
@@ -214,93 +217,96 @@ impl std::fmt::Debug for CountingKey {
     }
 }
 
-/// What a verification is counted under.
+/// The digests under which a verification is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Guess {
-    /// The key.
+    /// Digest of the verification key.
     pub key: Digest,
-    /// The key with what the caller says that the right value belongs to: validation data, or a PAN.
+    /// Digest of the key with the data that the caller gives the right value for: validation data,
+    /// or a PAN.
     pub subject: Digest,
-    /// Where the value is in a block.
+    /// Digests of the block that holds the value; none for a value outside a block.
     pub block: Option<BlockGuess>,
 }
 
-/// What a verification of a block is counted under besides: whatever it is compared with, each is a guess of the PIN in
-/// it.
+/// The further digests under which a verification of a block is counted: whatever the block is
+/// compared with, each verification is a guess of the PIN in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BlockGuess {
-    /// The key with the PAN that the block is bound to, or the block itself.
+    /// Digest of the key with the PAN that the block is bound to, or with the block itself.
     pub block: Digest,
-    /// The tenant with the same, whichever the key.
+    /// Digest of the tenant with that PAN or block, whichever the key.
     pub caller: Digest,
 }
 
 impl Guess {
-    /// Digests under which so few failures a day are taken, and one verification at a time is judged.
+    /// The digests that allow few failures a day, and one verification at a time: all but the
+    /// digest of the key.
     pub fn rows(&self) -> impl Iterator<Item = Digest> + use<> {
         let block = self.block.map(|of| [of.block, of.caller]);
         std::iter::once(self.subject).chain(block.into_iter().flatten())
     }
 }
 
-/// A failure, as a card tells its daemon.
+/// A failed verification, as a card tells the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
-    /// Counts the failures of this card's process, from 1.
+    /// Number of the failure: the first of this card's process has 1.
     pub number: u64,
-    /// What it is counted under.
+    /// The digests that the failure is counted under.
     pub guess: Guess,
-    /// Whose request it was.
+    /// Tenant whose request failed.
     pub tenant: u32,
 }
 
-/// What failures are counted under.
+/// The kinds of digests under which failures are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureOf {
-    /// A key, with what the caller says that a value belongs to.
+    /// A key, with the data that the caller gives the right value for.
     Subject,
     /// A key, with the PAN that a block is bound to, or the block.
     Block,
-    /// A tenant, with the same of a block.
+    /// A tenant, with the PAN that a block is bound to, or the block.
     Caller,
-    /// A key.
+    /// A key, for the requests of all tenants.
     Key,
-    /// A key, for one tenant.
+    /// A key, for the requests of one tenant.
     TenantKey,
 }
 
-/// Failures under one digest, for people.
+/// The failures under one digest, as listings show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureRow {
-    /// The digest.
+    /// Digest that the failures are counted under.
     pub digest: Digest,
-    /// What it is of.
+    /// Kind of the digest.
     pub of: FailureOf,
-    /// That of the key of the last failure; none where the row is that of a key itself.
+    /// Digest of the key of the last failure; none if the row is of a key itself.
     pub key: Option<Digest>,
-    /// Failures that count now: of a key those of the last hour, else those of the last day.
+    /// Number of failures that count now: of a key those of the last hour, else those of the last
+    /// day.
     pub failures: u32,
-    /// The last of them, in seconds since 1970.
+    /// When the last failure was, in seconds since 1970.
     pub last_unix_s: u64,
-    /// Until when verifications are refused, in seconds since 1970; none where they are not.
+    /// Until when verifications are refused, in seconds since 1970; none if they are not refused.
     pub refused_until_unix_s: Option<u64>,
 }
 
-/// How many digests failures are counted under.
+/// How many digests have failures, and how many of these are refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureCount {
     /// Digests with failures.
     pub counted: u64,
-    /// Those of them whose verifications are refused, and tenants whose are.
+    /// Digests and tenants whose verifications are refused.
     pub refused: u64,
-    /// Keys that count a tenth and more of the failures from which on they are refused.
+    /// Keys that have a tenth or more of the failures at which verifications are refused.
     pub near: u64,
     /// Whether everybody's verifications are refused: the table is full, or cannot be read.
     pub is_closed: bool,
 }
 
-/// Whether a verb tells whether a PIN or a card verification value is right, and does nothing else: its failures are
+/// Whether a verb only tells whether a PIN or a card verification value is right: its failures are
 /// counted.
 pub fn verifies(verb: Verb) -> bool {
     matches!(verb, Verb::EncryptedPinVerify | Verb::EncryptedPinVerify2 | Verb::CvvVerify)

@@ -1,10 +1,11 @@
-//! Access-control points: what a role permits or forbids, one by one.
+//! Access-control points: the rights that a role permits or forbids, one by one.
 //!
-//! A verb has a point that is asked before it runs, and keywords have points of their own ([`keywords`]). Numbers are
-//! CCA's where a page of its documentation names them ("Required commands", one page for each verb, CCA for Linux on
-//! IBM Z and IBM Power); those from [`OURS`] on are ours and stand for nothing anywhere else. Most points permit when
-//! they are set; some *forbid*: with every bit set a role is not at its most powerful. [`PointSet::permits`] is the
-//! one place that knows the difference.
+//! A verb has a point that is asked before it runs, and keywords have points of their own
+//! ([`keywords`]). A number is CCA's if a page of its documentation names it ("Required commands",
+//! one page for each verb, CCA for Linux on IBM Z and IBM Power). Numbers from [`OURS`] on are
+//! ours, and mean nothing anywhere else. Most points permit when they are set, but some *forbid*:
+//! with every bit set a role is not at its most powerful. Only [`PointSet::permits`] knows the
+//! difference.
 
 pub mod keywords;
 mod set;
@@ -16,17 +17,17 @@ pub use set::{PointSet, UnknownPoints};
 pub(crate) use table::ALL;
 pub use table::{POINTS, Point};
 
-/// Numbers from here on are ours.
+/// Numbers from here on are not CCA's.
 pub const OURS: u16 = 0xF000;
-/// Points that a set has room for.
+/// Number of points that a set has room for.
 pub const POINTS_MAX: usize = 384;
 
-/// What it means that a point is set in a role.
+/// The effect of a set point in a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is permitted; refused where the point is not set.
+    /// The set point permits; without it the right is refused.
     Permits,
-    /// It is forbidden; permitted where the point is not set.
+    /// The set point forbids; without it the right is permitted.
     Forbids,
 }
 
@@ -43,7 +44,7 @@ pub enum Group {
     Mac,
     /// PIN blocks translated, and PINs in them verified; card verification values verified.
     Pin,
-    /// What those who issue cards do: PINs, offsets, PVVs and card verification values made.
+    /// Card issuing: PINs, offsets, PVVs and card verification values made.
     CardIssue,
     /// New secure keys.
     Generate,
@@ -71,16 +72,16 @@ pub enum Group {
     Tokens,
     /// Algorithms and keys that can be broken.
     Weak,
-    /// What older programs need although it weakens keys: uses of a key for two purposes, of which one breaks the
-    /// other, and keys under weaker ones.
+    /// Uses that older programs need although they weaken keys: one key for two purposes of which
+    /// one breaks the other, and keys under weaker ones.
     Legacy,
-    /// What older programs need although it gives PINs away: blocks, tables and answers by which they are found in a
-    /// few tries.
+    /// Uses that older programs need although they reveal PINs: blocks, tables and answers by which
+    /// a PIN is found in a few tries.
     LegacyPin,
 }
 
 impl Group {
-    /// All of them.
+    /// All groups.
     pub const ALL: [Self; 21] = [
         Self::Public,
         Self::Hash,
@@ -105,7 +106,7 @@ impl Group {
         Self::LegacyPin,
     ];
 
-    /// Its name in settings. No point has a group's name.
+    /// Name of the group in settings. No point has a group's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -132,7 +133,8 @@ impl Group {
         }
     }
 
-    /// Whether its points are in no built-in role, and in no role whose settings do not name it or them.
+    /// Whether the group's points are in no built-in role, and only in roles whose settings name
+    /// the group or the point.
     pub const fn is_legacy(self) -> bool {
         matches!(self, Self::Legacy | Self::LegacyPin)
     }
@@ -146,32 +148,32 @@ impl Group {
 /// A row of the table of points.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The point.
+    /// The point of this row.
     pub point: Point,
-    /// Its number: CCA's, or one of ours.
+    /// Number of the point: CCA's, or one from [`OURS`] on.
     pub number: u16,
-    /// Its name in settings and listings.
+    /// Name of the point in settings and listings.
     pub name: &'static str,
-    /// What it means that it is set.
+    /// The effect of the point if it is set.
     pub kind: Kind,
-    /// The group that it belongs to.
+    /// The group that the point belongs to.
     pub group: Group,
-    /// What a verb that asks for it does with the keys of its request; none where it has no key parameter, or the
-    /// point is not the first of a verb.
+    /// The uses of its keys by a verb that asks this point first. None for a verb without key
+    /// parameters, and for a point that no verb asks first.
     pub uses: Uses,
-    /// What it permits or forbids, for people.
+    /// The right that the point permits or forbids, in words for people.
     pub text: &'static str,
 }
 
 impl Entry {
-    /// Whether the number is ours rather than CCA's.
+    /// Whether the number is not CCA's.
     pub const fn is_ours(&self) -> bool {
         self.number >= OURS
     }
 }
 
 impl Point {
-    /// Its row.
+    /// Row of the point in [`POINTS`].
     pub fn entry(self) -> &'static Entry {
         &POINTS[self as usize]
     }

@@ -1,8 +1,9 @@
-//! Master-key registers and sets of them: what a card holds of each domain, and what a verb may need.
+//! Master-key registers and sets of them: those that a card holds in each domain, and those that a
+//! verb may need.
 //!
-//! A card says of each of its queues which registers of the queue's domain hold a current key, in the queue's own
-//! memory, and of all domains in its records, which administrators and observers read. No client reads of a domain
-//! that its queue is not in.
+//! A card publishes which registers hold a current key: in each queue's memory those of the queue's
+//! domain, and in its records those of all domains. Only administrators and observers read the
+//! records, so no client learns of a domain that its queue is not in.
 
 use crate::bounds::DOMAINS_MAX;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub enum Register {
 }
 
 impl Register {
-    /// Its name in commands and messages.
+    /// Name of the register in commands and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sym => "sym",
@@ -35,7 +36,7 @@ impl Register {
     /// Every register.
     pub const ALL: [Self; 4] = [Self::Sym, Self::Asym, Self::Aes, Self::Apka];
 
-    /// Length of the master key in bytes.
+    /// Length of the register's master key in bytes.
     pub const fn key_bytes(self) -> usize {
         match self {
             Self::Sym | Self::Asym => 24,
@@ -49,12 +50,12 @@ impl Register {
 pub struct RegisterSet(u8);
 
 impl RegisterSet {
-    /// None.
+    /// No register.
     pub const NONE: Self = Self(0);
-    /// All of them.
+    /// All registers.
     pub const ALL: Self = Self::of(&Register::ALL);
 
-    /// These registers.
+    /// The set of these registers.
     pub const fn of(registers: &[Register]) -> Self {
         let (mut bits, mut at) = (0, 0);
         while at < registers.len() {
@@ -64,74 +65,75 @@ impl RegisterSet {
         Self(bits)
     }
 
-    /// Those whose bit is set, in the order of [`Register::ALL`] from the lowest; bits beyond are left out.
+    /// The registers whose bits are set, in the order of [`Register::ALL`] from the lowest bit;
+    /// higher bits are ignored.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits as u8 & Self::ALL.0)
     }
 
-    /// A bit for each.
+    /// The set as bits, one for each register.
     pub const fn bits(self) -> u64 {
         self.0 as u64
     }
 
-    /// With one more.
+    /// This set and one more register.
     #[must_use]
     pub const fn with(self, register: Register) -> Self {
         Self(self.0 | bit(register))
     }
 
-    /// Whether this one is among them.
+    /// Whether the register is in this set.
     pub const fn contains(self, register: Register) -> bool {
         self.0 & bit(register) != 0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Those that are in this set or the other.
+    /// The registers that are in either set.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those that are in both.
+    /// The registers that are in both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Its registers.
+    /// The registers of the set, in the order of [`Register::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Register> {
         Register::ALL.into_iter().filter(move |register| self.contains(*register))
     }
 }
 
-/// Which registers a card holds a current key of, in each domain.
+/// The registers of each domain in which a card holds a current key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HeldRegisters(u64);
 
-/// Bits of a domain in one word.
+/// Bits of one domain in the word.
 const DOMAIN_BITS: usize = Register::ALL.len();
 
 const _: () = assert!(DOMAINS_MAX * DOMAIN_BITS <= u64::BITS as usize, "all domains stand in one word");
 
 impl HeldRegisters {
-    /// None of any domain.
+    /// No register of any domain.
     pub const NONE: Self = Self(0);
 
-    /// As a card wrote it; any word has a meaning.
+    /// From the word that a card wrote; every word has a meaning.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The word.
+    /// The word: four bits for each domain, from the lowest.
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// Those of a domain; none of one beyond [`DOMAINS_MAX`].
+    /// The registers of a domain; none for a domain beyond [`DOMAINS_MAX`].
     pub const fn of(self, domain: u16) -> RegisterSet {
         match shift(domain) {
             Some(shift) => RegisterSet::from_bits(self.0 >> shift),
@@ -139,7 +141,7 @@ impl HeldRegisters {
         }
     }
 
-    /// With these in the place of a domain's.
+    /// The same with these registers for one domain; unchanged for a domain beyond [`DOMAINS_MAX`].
     #[must_use]
     pub const fn with(self, domain: u16, registers: RegisterSet) -> Self {
         match shift(domain) {
@@ -148,12 +150,12 @@ impl HeldRegisters {
         }
     }
 
-    /// Whether there is none.
+    /// Whether no register of any domain is held.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Domains that any register is held of, in ascending order.
+    /// Domains with at least one held register, in ascending order.
     pub fn domains(self) -> impl Iterator<Item = u16> {
         (0..DOMAINS_MAX as u16).filter(move |domain| !self.of(*domain).is_empty())
     }

@@ -1,7 +1,7 @@
 //! Roles: numbered sets of access-control points.
 //!
-//! A card is told of a role once; grants name it by its number. Names and what settings say of roles stay with the
-//! daemon.
+//! A card is told a role once; grants name the role by its number. The names of roles and their
+//! settings stay with the daemon.
 
 use crate::point::{ALL, Group, POINTS, Point, PointSet};
 use crate::uses::Uses;
@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 pub struct Role {
     /// The number by which grants name it, below [`crate::bounds::CARD_ROLES_MAX`].
     pub number: u16,
-    /// What it permits and forbids.
+    /// The rights that the role permits and forbids.
     pub points: PointSet,
 }
 
-/// A role that every home has, and no setting changes.
+/// A role that every home has, and that no setting changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// Its name.
+    /// Name of the role.
     pub name: &'static str,
-    /// What it is for.
+    /// Purpose of the role, in words for people.
     pub text: &'static str,
-    /// Its points.
+    /// Points of the role.
     pub points: PointSet,
-    /// What it may do with every label.
+    /// The uses of keys that the role allows under every label.
     pub uses: Uses,
 }
 
@@ -34,7 +34,7 @@ pub const OWNER: &str = "owner";
 /// The role of everyone else, unless settings name another.
 pub const GUEST: &str = "guest";
 
-/// The role of a server that has its private keys for TLS on cards.
+/// The role of a server whose private keys for TLS are on cards.
 pub const TLS_SERVER: &str = "tls-server";
 
 /// The roles that every home has.
@@ -97,7 +97,8 @@ const fn guest() -> PointSet {
         }
         at += 1;
     }
-    // A reference does not say whose it is, nor does a block of ISO-3: no count holds for the PIN alone.
+    // A reference PIN does not say whose it is, nor does a block of ISO-3: no count is of one PIN
+    // alone.
     points.deny(Point::EncryptedPinVerify2);
     points.deny(Point::PinBound);
     points.deny(Point::MacVerifyShort);
@@ -136,8 +137,8 @@ impl BuiltIn {
     }
 }
 
-/// What an item of a list of points names: one, or all of a group, or with `all` every point but those of
-/// [`Group::Legacy`] and [`Group::LegacyPin`], which must be named.
+/// The points that an item of a list names: one point, or all of a group. `all` names every point
+/// but those of [`Group::Legacy`] and [`Group::LegacyPin`], which must be named.
 pub fn points_named(name: &str) -> Option<Vec<Point>> {
     let of = |wanted: &dyn Fn(&crate::point::Entry) -> bool| {
         POINTS.iter().filter(|entry| wanted(entry)).map(|entry| entry.point).collect()
@@ -151,7 +152,8 @@ pub fn points_named(name: &str) -> Option<Vec<Point>> {
     }
 }
 
-/// What settings call every point but those of [`Group::Legacy`] and [`Group::LegacyPin`].
+/// The item of a list that names every point but those of [`Group::Legacy`] and
+/// [`Group::LegacyPin`].
 pub const ALL_POINTS: &str = "all";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which verbs handle keys in the clear.
+//! Verbs that handle keys in the clear.
 
 use crate::bounds::VERB_SLOTS;
 use crate::verb::{Direction, Entry, Kind, Role, TABLE, Verb};
@@ -14,14 +14,15 @@ static IN_REPLIES: [bool; VERB_SLOTS] = {
     replies
 };
 
-/// Whether requests or replies of a verb can hold a clear key, so that what held them is wiped after it: buffers by
-/// who made them, slots and blocks of a queue by who writes them.
+/// Whether requests or replies of a verb can hold a clear key, so that memory is wiped after it:
+/// buffers by their owner, slots and blocks of a queue by their writer.
 #[inline]
 pub fn carries_clear_key(verb: Verb) -> bool {
     verb.entry().secret
 }
 
-/// Whether replies of a verb can hold a clear key. A key that comes back because it was wrapped anew is wrapped.
+/// Whether replies of a verb can hold a clear key. A key that is returned because it was wrapped
+/// anew is not clear.
 #[inline]
 pub fn gives_clear_key(verb: Verb) -> bool {
     IN_REPLIES[verb.slot()]

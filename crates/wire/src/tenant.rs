@@ -1,8 +1,8 @@
-//! Tenants: whose queues are whose, what each may use of the cards, and how that is changed.
+//! Tenants: which queues are theirs, their limits and cards, and changes of these.
 //!
-//! A tenant is named in the settings and met at attach: by the user or a group of the process, or by a
-//! credential that it shows. A user who may use the home and belongs to no named tenant is a tenant of
-//! its own, without limits.
+//! A tenant is named in the settings. A process is known as a tenant's at attach: by its user, by
+//! one of its groups, or by a credential that it shows. A user who may use the home and belongs to
+//! no named tenant is a tenant alone, without limits.
 
 use crate::card::{Personality, PollMode};
 use crate::level::LevelLimit;
@@ -28,39 +28,42 @@ impl std::fmt::Debug for Credential {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tenant {
-    /// Its name: letters, digits, `-` and `_`, up to [`crate::bounds::TENANT_NAME_BYTES_MAX`].
+    /// Name of the tenant: letters, digits, `-` and `_`, up to
+    /// [`crate::bounds::TENANT_NAME_BYTES_MAX`].
     pub name: String,
-    /// Its number, never reused for another tenant; below [`NAMED_TENANT`].
+    /// Number of the tenant, never reused for another one; below [`NAMED_TENANT`].
     pub number: u32,
-    /// User names whose processes belong to it.
+    /// Names of users whose processes belong to the tenant.
     #[serde(default)]
     pub users: Vec<String>,
-    /// Group names whose members' processes belong to it.
+    /// Names of groups whose members' processes belong to the tenant.
     #[serde(default)]
     pub groups: Vec<String>,
-    /// SHA-256 of the credential that its processes show, in hexadecimal; none where it has none.
+    /// SHA-256 of the credential that the tenant's processes show, in hexadecimal; none for a
+    /// tenant without a credential.
     #[serde(default)]
     pub credential_sha256: Option<String>,
-    /// SHA-256 of the credential before that one, while it is replaced: both let processes in. None where there is one
-    /// at the most.
+    /// SHA-256 of the former credential while it is being replaced: both credentials are accepted.
+    /// None at any other time.
     #[serde(default)]
     pub former_credential_sha256: Option<String>,
-    /// Domains that it may use; empty for all.
+    /// Domains that the tenant may use; empty for all.
     #[serde(default)]
     pub domains: Vec<u16>,
-    /// Name of its role; none for a guest's.
+    /// Name of the tenant's role; none for a guest's.
     #[serde(default)]
     pub role: Option<String>,
-    /// Labels that it may open. Empty: those of its role.
+    /// Labels that the tenant may open, and the uses of their keys. Empty: those of its role.
     #[serde(default)]
     pub labels: Vec<LabelRule>,
-    /// What it may use of the cards.
+    /// Limits of the tenant's use of cards.
     #[serde(default)]
     pub limits: Limits,
-    /// Its dedicated cards, or shares of cards. Empty: it shares the cards that are not dedicated.
+    /// Cards, or shares of cards, that are dedicated to the tenant. Empty: the tenant shares the
+    /// cards that are not dedicated.
     #[serde(default)]
     pub dedicated: Vec<Dedicated>,
-    /// Whether it uses shared cards beside those of its own.
+    /// Whether the tenant uses shared cards beside its dedicated ones.
     #[serde(default)]
     pub also_shared: bool,
 }
@@ -85,11 +88,11 @@ impl Tenant {
     }
 }
 
-/// What a tenant may use of the cards; 0 is no limit.
+/// Limits of a tenant's use of cards; 0 is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Share in turns against other tenants of a shared card; 1 is one equal share.
+    /// The tenant's weight when tenants take turns on a shared card; 1 is one equal share.
     pub weight: u32,
     /// Requests in flight over all cards, at the most.
     pub in_flight_max: u32,
@@ -109,33 +112,34 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confinement {
-    /// They are not.
+    /// The requests are not confined.
     #[default]
     None,
-    /// They run in passes of their own tenant, so that a further death shows whether they caused it.
+    /// The requests run in passes without other tenants, so that a further death shows whether they
+    /// caused it.
     Apart,
-    /// They are refused: the tenant is in quarantine.
+    /// The requests are refused: the tenant is in quarantine.
     Refused,
 }
 
-/// A tenant that cards have died with, and what follows from it.
+/// A tenant that cards have died with, and its confinement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfinedRow {
-    /// What grants name the tenant by.
+    /// The tenant as grants name it: see [`TenantRow::id`].
     pub tenant: u32,
-    /// Its name; of a tenant that is only a user, the user's name or number.
+    /// The tenant's name; for a user who is a tenant alone, the name or number of the user.
     pub name: String,
-    /// What its requests are held to now.
+    /// How the tenant's requests are confined now.
     pub confinement: Confinement,
     /// Deaths of cards that ran requests of this tenant and of nobody else.
     pub deaths: u32,
-    /// Deaths of cards that ran requests of others as well: they count against nobody.
+    /// Deaths of cards that also ran requests of other tenants: they count against nobody.
     pub shared_deaths: u32,
-    /// Times that it was in quarantine.
+    /// How often the tenant was in quarantine.
     pub quarantines: u32,
-    /// Since when it is held to that, in seconds since 1970.
+    /// When the present confinement began, in seconds since 1970.
     pub since_unix_s: u64,
-    /// Until when.
+    /// When the present confinement ends, in seconds since 1970.
     pub until_unix_s: u64,
 }
 
@@ -145,23 +149,24 @@ pub struct ConfinedRow {
 pub struct Dedicated {
     /// Index of the card.
     pub card: u32,
-    /// Percent of the card's time, 1 to 100. 100: nobody else attaches to it. Less: that much whenever
-    /// the tenant has work; what it leaves unused goes to the others.
+    /// Percent of the card's time, 1 to 100. With 100 nobody else attaches to the card. With less,
+    /// the tenant gets this much whenever it has work; others get what it leaves unused.
     pub share_percent: u8,
 }
 
 /// A tenant of a listing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TenantRow {
-    /// The tenant; of one that is only a user, with the user's name or number.
+    /// The tenant; for a user who is a tenant alone, a tenant with the name or number of the user.
     pub tenant: Tenant,
     /// The number by which grants and key references name it: a user id, or [`NAMED_TENANT`] and the tenant's number.
     pub id: u32,
-    /// Its row in the accounts and in the samples of cards; none while it has had no queue.
+    /// The tenant's row in the accounts and in the samples of cards; none if it has had no queue
+    /// yet.
     pub account: Option<u32>,
-    /// Connections of its processes.
+    /// Number of connections of the tenant's processes.
     pub connections: u32,
-    /// Its queues.
+    /// Number of the tenant's queues.
     pub queues: u32,
 }
 
@@ -169,61 +174,62 @@ pub struct TenantRow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CardChange {
-    /// What it is for.
+    /// The card's personality.
     pub personality: Option<Personality>,
-    /// How it waits.
+    /// How the card waits for requests.
     pub poll: Option<PollMode>,
-    /// Processors that it may run on; an empty list for all.
+    /// Processors that the card may run on; an empty list for all.
     pub processors: Option<Vec<u32>>,
-    /// Highest instruction-set level.
+    /// Highest instruction-set level that the card uses.
     pub level: Option<LevelLimit>,
 }
 
-/// A change of cards, tenants or decimalisation tables at run time. It is checked as a whole, written to the settings,
-/// and then carried out; a change that would leave a tenant without a card that it needs is refused.
+/// A change of cards, tenants or decimalisation tables at run time. The daemon checks a change as a
+/// whole, writes it to the settings, and then carries it out. A change that would leave a tenant
+/// without a card that it needs is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// A new tenant; its number is given by the daemon where it is 0.
+    /// A new tenant; with number 0 the daemon chooses a number.
     TenantAdd(Tenant),
-    /// All of a tenant anew, by its name; the number stays.
+    /// Replaces all settings of the tenant of this name; its number stays.
     TenantSet(Tenant),
     /// Ends a tenant and its queues.
     TenantRemove {
-        /// Its name.
+        /// Name of the tenant.
         name: String,
     },
     /// A new card, at the lowest free index.
     CardAdd(CardChange),
-    /// Quiesces a card, wipes it, and starts it again as asked.
+    /// Quiesces a card, wipes its secrets, and starts it again with changed options.
     CardSet {
-        /// Its index.
+        /// Index of the card within its home.
         card: u32,
-        /// What changes.
+        /// The options that change.
         change: CardChange,
     },
     /// Ends a card for good.
     CardRemove {
-        /// Its index.
+        /// Index of the card within its home.
         card: u32,
     },
     /// Has a card finish what it took and take nothing new.
     CardQuiesce {
-        /// Its index.
+        /// Index of the card within its home.
         card: u32,
     },
     /// Has a quiesced card serve again.
     CardResume {
-        /// Its index.
+        /// Index of the card within its home.
         card: u32,
     },
-    /// Stores a decimalisation table: PIN verbs take it from every role.
+    /// Stores a decimalisation table: PIN verbs then accept it from every role.
     TableAdd {
-        /// The table.
+        /// The table to store.
         table: DecimalisationTable,
     },
-    /// Takes a stored decimalisation table away.
+    /// Removes a stored decimalisation table.
     TableRemove {
-        /// The table.
+        /// The table to remove.
         table: DecimalisationTable,
     },
 }

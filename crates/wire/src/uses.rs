@@ -1,7 +1,7 @@
-//! What a tenant may do with the key behind a label.
+//! Uses of the key behind a label that a tenant is allowed.
 //!
-//! The daemon decides it when a label is opened and writes it beside the token into the key table; the card holds
-//! what a verb does with each key of its request against it.
+//! The daemon decides them when a label is opened, and writes them beside the token into the key
+//! table. The card compares them with what a verb does with each key of its request.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Uses(u32);
 
-/// A set that names uses which do not exist.
+/// Error: a set names uses that do not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownUses;
 
@@ -23,7 +23,7 @@ impl std::fmt::Display for UnknownUses {
 impl std::error::Error for UnknownUses {}
 
 impl Uses {
-    /// Nothing.
+    /// No use.
     pub const NONE: Self = Self(0);
     /// Encipher texts.
     pub const ENCIPHER: Self = Self(1);
@@ -41,17 +41,17 @@ impl Uses {
     pub const RSA_ENCIPHER: Self = Self(1 << 6);
     /// Decipher with the private key.
     pub const RSA_DECIPHER: Self = Self(1 << 7);
-    /// Take the key out, or others under it.
+    /// Export the key, or export other keys under it.
     pub const EXPORT: Self = Self(1 << 8);
-    /// Take others in under it.
+    /// Import other keys under the key.
     pub const IMPORT: Self = Self(1 << 9);
-    /// Generate keys after it.
+    /// Generate keys from it, under it, or after its form.
     pub const GENERATE: Self = Self(1 << 10);
-    /// Compute its verification pattern.
+    /// Compute the verification pattern of the key.
     pub const TEST: Self = Self(1 << 11);
-    /// Compute with PINs: what of that, the key's type and the role say.
+    /// Compute with PINs; key type and role say which computations.
     pub const PIN: Self = Self(1 << 12);
-    /// Make the record, or write its token.
+    /// Create the record, or write its token.
     pub const WRITE: Self = Self(1 << 13);
     /// Delete the record, or its token.
     pub const DELETE: Self = Self(1 << 14);
@@ -59,12 +59,12 @@ impl Uses {
     pub const READ: Self = Self(1 << 15);
     /// Make and verify the cryptograms of a transaction.
     pub const AUTHENTICATE: Self = Self(0b1100);
-    /// Put texts from under it, or under it: no less than both ways of a cipher.
+    /// Translate texts from or to encipherment under the key: no less than both ways of a cipher.
     pub const TRANSLATE: Self = Self(0b11);
     /// Everything that neither changes the record nor gives out its token: all but [`Uses::WRITE`],
     /// [`Uses::DELETE`] and [`Uses::READ`].
     pub const USE: Self = Self((1 << 13) - 1);
-    /// All of them.
+    /// All uses.
     pub const ALL: Self = Self((1 << 16) - 1);
 
     /// Each use by its name in settings, and the two sums.
@@ -123,7 +123,7 @@ impl Uses {
         names
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
@@ -133,10 +133,10 @@ impl Uses {
         self.0
     }
 
-    /// The set of a number.
+    /// The set with this number, as [`Uses::bits`] gives it.
     ///
     /// # Errors
-    /// [`UnknownUses`].
+    /// [`UnknownUses`] for a number with other bits.
     pub const fn from_bits(bits: u32) -> Result<Self, UnknownUses> {
         if bits & !Self::ALL.0 == 0 { Ok(Self(bits)) } else { Err(UnknownUses) }
     }

@@ -1,4 +1,4 @@
-//! NEWAE and GETAE: numbers, windows and what an SA counted, read and set by daemons that hand SAs over.
+//! NEWAE and GETAE: numbers, windows and counts of an SA, read and set by daemons that hand SAs over.
 
 use crate::asked::Request;
 use crate::fields::Current;
@@ -32,7 +32,8 @@ impl Xfrm {
         Ok(())
     }
 
-    /// NEWAE: numbers and windows go forward only. A number that was used is not used again, whoever asks for it.
+    /// NEWAE: numbers and windows go forward only. A number that was used is not used again, even if a request asks for
+    /// it.
     pub(crate) fn change_aevent(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
         let attributes = Attributes::read(request.message, aevent::BYTES)?;
         let kinds = [

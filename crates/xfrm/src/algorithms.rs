@@ -1,7 +1,7 @@
 //! Algorithms by the kernel's names, and the suites that they make.
 //!
-//! Names that a kernel would have and this data plane has not (AES-CTR, -CCM, -GMAC, other hashes, other lengths of
-//! ICVs) are answered as by a kernel that was built without them.
+//! Algorithms that a kernel would have and this data plane does not have (AES-CTR, -CCM, -GMAC, other hashes, other
+//! lengths of ICVs) are answered as by a kernel that was built without them.
 
 use crate::outbox::Writer;
 use crate::refusal::Refusal;
@@ -13,11 +13,11 @@ use zeroize::Zeroizing;
 /// A key, under the kernel's full name of its algorithm.
 pub(crate) struct Key {
     name: &'static str,
-    /// Of the key, as it was said.
+    /// Length of the key in bits, as the request stated it.
     bits: u32,
-    /// Of the ICV; 0 for a cipher.
+    /// Length of the ICV in bits; 0 for a cipher.
     icv_bits: u32,
-    /// In one allocation that never grows.
+    /// The key, in one allocation that never grows.
     bytes: Zeroizing<Box<[u8]>>,
 }
 
@@ -29,14 +29,14 @@ pub(crate) struct Algorithms {
     mac: Option<Key>,
 }
 
-/// A MAC: long and short name, bits of the ICV where nothing says how many, bits of the digest.
+/// The MACs: long and short name, algorithm, bits of the ICV if a request states none, bits of the digest.
 const MACS: [(&str, &str, Integrity, u32, u32); 3] = [
     ("hmac(sha1)", "sha1", Integrity::Sha1, 96, 160),
     // 96 bits are the kernel's historical default; RFC 4868 has 128, which programs ask for by ALG_AUTH_TRUNC.
     ("hmac(sha256)", "sha256", Integrity::Sha256, 96, 256),
     ("hmac(sha512)", "", Integrity::Sha512, 256, 512),
 ];
-/// A cipher: long and short name.
+/// The ciphers: long and short name.
 const CIPHERS: [(&str, &str); 3] =
     [("cbc(aes)", "aes"), ("cbc(des3_ede)", "des3_ede"), ("ecb(cipher_null)", "cipher_null")];
 const GCM: &str = "rfc4106(gcm(aes))";
@@ -44,14 +44,14 @@ const CHACHA: &str = "rfc7539esp(chacha20,poly1305)";
 /// Bits of the ICV of both AEADs.
 const COMBINED_ICV_BITS: u32 = 128;
 
-/// The name in an attribute, up to its zero; the last byte is always taken for one.
+/// The name in an attribute, up to its zero; the last byte always counts as one.
 fn name(value: View<'_>) -> &[u8] {
     let field = value.0.get(..algorithm::NAME_BYTES - 1).unwrap_or(&[]);
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     &field[..end]
 }
 
-/// The key behind a structure of so many bytes; None where it is cut.
+/// The key behind a structure of `structure_bytes` bytes; `None` if the key is cut short.
 fn key_bytes(value: View<'_>, structure_bytes: usize) -> Option<&[u8]> {
     let bytes = usize::try_from(value.u32(algorithm::KEY_BITS)).ok()?.div_ceil(8);
     value.from(structure_bytes).get(..bytes)
@@ -62,7 +62,7 @@ fn key(value: View<'_>, structure_bytes: usize, name: &'static str, icv_bits: u3
     Some(Key { name, bits: value.u32(algorithm::KEY_BITS), icv_bits, bytes })
 }
 
-/// Whether keys have the lengths that their attributes say, in the kernel's order.
+/// Refuses keys that are shorter than their attributes say, in the kernel's order.
 pub(crate) fn check_lengths(attributes: &Attributes<'_>) -> Result<(), Refusal> {
     let whole = |kind, bytes| attributes.get(kind).is_none_or(|value| key_bytes(value, bytes).is_some());
     if !whole(attribute::ALG_AEAD, algorithm::WITH_ICV_BYTES) {
@@ -79,7 +79,7 @@ pub(crate) fn check_lengths(attributes: &Attributes<'_>) -> Result<(), Refusal> 
 }
 
 impl Algorithms {
-    /// Those that a request names.
+    /// The algorithms that a request names.
     pub(crate) fn read(attributes: &Attributes<'_>) -> Result<Algorithms, Refusal> {
         check_lengths(attributes)?;
         let cut = || Refusal::bare(errno::EINVAL);
@@ -119,7 +119,7 @@ impl Algorithms {
         Ok(read)
     }
 
-    /// The suite that they make.
+    /// The suite that these algorithms make.
     pub(crate) fn suite(&self) -> Result<Suite, Refusal> {
         match (&self.combined, &self.cipher, &self.mac) {
             (Some(combined), None, None) if combined.name == CHACHA => Ok(Suite::ChaCha20Poly1305),
@@ -141,7 +141,7 @@ impl Algorithms {
         }
     }
 
-    /// The keys of that suite.
+    /// The keys of the suite that these algorithms make.
     pub(crate) fn keys(&self) -> KeyBytes<'_> {
         let encryption = self.combined.as_ref().or(self.cipher.as_ref());
         KeyBytes {
@@ -150,7 +150,7 @@ impl Algorithms {
         }
     }
 
-    /// Writes them as attributes, both of the MAC's.
+    /// Writes the algorithms as attributes, the MAC in both forms that it has.
     pub(crate) fn write(&self, writer: &mut Writer) {
         if let Some(key) = &self.combined {
             key.write(writer, attribute::ALG_AEAD, true);

@@ -14,14 +14,14 @@ use crate::xfrm::{CLIENTS_MAX, Known, Xfrm};
 use ipsec::Time;
 use zeroize::Zeroize;
 
-/// Flags of a client's hello.
+/// Flag of a client's hello: the client wants extended acknowledgements.
 const HELLO_EXTENDED: u32 = 1;
 /// Length of a hello: header, port and groups; flags may follow.
 const HELLO_BYTES: usize = HEADER_BYTES + 8;
 
 impl Xfrm {
-    /// Answers a datagram of a client: each of its messages in turn. The datagram is wiped, since it may hold keys.
-    /// What `keeper` refuses is not done, and the client told why.
+    /// Answers a datagram of a client: each of its messages in turn. The datagram is wiped, since it may hold keys. A
+    /// change that `keeper` refuses is not made, and the client is told why.
     pub fn request(
         &mut self,
         client: Client,
@@ -42,7 +42,7 @@ impl Xfrm {
         datagram.zeroize();
     }
 
-    /// The next piece of a listing, at most [`crate::DUMP_BYTES`] long.
+    /// Sends the next piece of a client's listing, at most [`crate::DUMP_BYTES`] long.
     pub fn continue_dump(&mut self, client: Client, now: Time, wall: u64, out: &mut Outbox) {
         let Some(mut dump) = self.clients.get_mut(&client).and_then(|known| known.dump.take()) else {
             return;
@@ -53,14 +53,14 @@ impl Xfrm {
         }
     }
 
-    /// Writes the next piece of a listing; whether it was the last.
+    /// Writes the next piece of a listing; returns whether it was the last.
     fn write_dump(&self, dump: &mut Dump, clock: Clock, client: Client, out: &mut Outbox) -> bool {
         let (piece, is_over) = dump.write(&self.states, &self.policies, || self.last_uses(), clock);
         out.push(client, piece);
         is_over
     }
 
-    /// A hello says where replies go and which groups of events are wanted.
+    /// Takes in a hello, which says where replies go and which groups of events are wanted.
     fn hello(&mut self, client: Client, message: &[u8], clock: Clock, out: &mut Outbox) {
         if !self.clients.contains_key(&client) && self.clients.len() >= CLIENTS_MAX {
             return;
@@ -148,7 +148,7 @@ impl Xfrm {
             message::ACQUIRE => {
                 Err(Refusal::new(errno::EOPNOTSUPP, "ACQUIRE is sent by the data plane, not to it"))
             }
-            // Replies and events, and what is no message of this protocol at all.
+            // Replies and events, and numbers that are no message of this protocol.
             _ => Err(Refusal::bare(errno::EINVAL)),
         }
         .map(|()| Answered::Acknowledge)
@@ -162,7 +162,7 @@ impl Xfrm {
         let mut dump = Dump::begin(request)?;
         let is_over = self.write_dump(&mut dump, request.clock, request.client, out);
         if !is_over {
-            // A client that said no hello is known from its first listing on.
+            // A client without a hello is known from its first listing on.
             if !self.clients.contains_key(&request.client) && self.clients.len() >= CLIENTS_MAX {
                 return Err(Refusal::bare(errno::EBUSY));
             }
@@ -174,9 +174,9 @@ impl Xfrm {
     }
 }
 
-/// What a request that was not refused still wants.
+/// The rest of the answer to a request that was not refused.
 enum Answered {
     Acknowledge,
-    /// A listing ends by itself.
+    /// No acknowledgement follows: a listing has its own end.
     Listing,
 }

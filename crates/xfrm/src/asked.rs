@@ -6,10 +6,10 @@ use crate::outbox::Reply;
 use crate::view::{Header, View};
 use crate::wire::HEADER_BYTES;
 
-/// One request while it is answered.
+/// A client's request while it is answered: who sent it, its message, and where replies go.
 pub(crate) struct Request<'a> {
     pub(crate) header: Header,
-    /// With its header.
+    /// The whole message, with its header.
     pub(crate) message: &'a [u8],
     pub(crate) client: Client,
     pub(crate) reply: Reply,
@@ -17,7 +17,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Behind the header.
+    /// The structure behind the header.
     pub(crate) fn structure(&self) -> View<'a> {
         View(self.message.get(HEADER_BYTES..).unwrap_or(&[]))
     }

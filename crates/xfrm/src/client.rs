@@ -1,5 +1,5 @@
-//! Who speaks.
+//! The clients of the interface.
 
-/// A connection, as the caller numbers them.
+/// A client's connection, by the number that the caller gives it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Client(pub u64);

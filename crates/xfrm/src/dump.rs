@@ -1,7 +1,7 @@
 //! Listings: GETSA and GETPOLICY with NLM_F_DUMP, written piece by piece as their reader takes them.
 //!
-//! A listing goes from the newest entry to the oldest. What is added while it goes on is not in it; what is removed is
-//! left out.
+//! A listing goes from the newest entry to the oldest. Entries that are added while it goes on are not in it; entries
+//! that are removed are left out.
 
 use crate::asked::Request;
 use crate::fields::{Clock, address, family};
@@ -15,16 +15,16 @@ use crate::wire::{attribute, message, netlink, protocol};
 use ipsec::Family;
 use zeroize::Zeroizing;
 
-/// Longest piece of a listing, in bytes: what programs read at once.
+/// Upper bound of a piece of a listing, in bytes: programs read as much at once.
 pub const DUMP_BYTES: usize = 32_768;
-/// No entry is longer.
+/// Upper bound of an entry of a listing, in bytes.
 const ENTRY_BYTES_MAX: usize = 4096;
 
-/// How far a listing has come.
+/// A listing, and how far it has come.
 pub(crate) struct Dump {
     what: What,
     reply: Reply,
-    /// The last entry that was written.
+    /// Number of the last entry that was written: lower ones follow.
     below: u64,
 }
 
@@ -33,7 +33,7 @@ enum What {
     Policies,
 }
 
-/// Prefixes of addresses that are wanted (`struct xfrm_address_filter`).
+/// Prefixes of the addresses that a listing is for (`struct xfrm_address_filter`).
 struct Filter {
     source: [u8; 16],
     destination: [u8; 16],
@@ -74,7 +74,7 @@ impl Filter {
 impl Dump {
     pub(crate) fn begin(request: &Request<'_>) -> Result<Dump, Refusal> {
         let what = if request.header.kind == message::GETSA {
-            // Whatever structure stands first, or none, attributes follow: programs differ.
+            // Attributes follow whatever structure stands first, or none: programs differ.
             let attributes = Attributes::read(request.message, 0)?;
             let filter = attributes.get(attribute::ADDRESS_FILTER).map(Filter::read);
             What::Sas { kind: attributes.get(attribute::PROTO).map_or(0, |value| value.u8(0)), filter }
@@ -84,7 +84,7 @@ impl Dump {
         Ok(Dump { what, reply: Reply { flags: netlink::MULTI, ..request.reply }, below: u64::MAX })
     }
 
-    /// Writes the next piece; whether it was the last. `last_uses` is asked for policies alone.
+    /// Writes the next piece, and returns whether it was the last. `last_uses` is called for policies alone.
     pub(crate) fn write(
         &mut self,
         states: &States,

@@ -1,4 +1,4 @@
-//! What the packet path tells, and what time brings: EXPIRE, MAPPING and ACQUIRE to their subscribers.
+//! Events of the packet path and of time: EXPIRE, MAPPING and ACQUIRE to their subscribers.
 
 use crate::LARVAL_SECONDS;
 use crate::fields::{Clock, Fields, RawSelector};
@@ -24,14 +24,14 @@ impl Xfrm {
         }
     }
 
-    /// When [`Xfrm::tick`] is to be called; None for not before something changes.
+    /// When [`Xfrm::tick`] is to be called; `None` if not before something changes.
     pub fn due(&self) -> Option<Time> {
         let due = [self.limits_due, self.states.larval_due(), self.policies.next_due(), self.lost.due()];
         due.into_iter().flatten().min()
     }
 
-    /// Does what time brings: limits by time are told, SAs and policies that are over are removed, reservations and
-    /// ACQUIREs end. A policy that `keeper` does not let go stays in force until a later call.
+    /// Does what is due by time: reports limits by time, removes SAs and policies whose time is over, ends reservations
+    /// and ACQUIREs. A policy that `keeper` does not let go stays in force until a later call.
     pub fn tick(&mut self, now: Time, wall: u64, keeper: &mut dyn Keeper, out: &mut Outbox) {
         let clock = Clock { now, wall };
         while let Some(id) = self.states.next_over(now) {
@@ -51,7 +51,7 @@ impl Xfrm {
         }
     }
 
-    /// Looks at all limits by time, and finds out when to look again.
+    /// Reports the limits by time that were reached, and finds out when to look again.
     fn tick_limits(&mut self, clock: Clock, out: &mut Outbox) {
         loop {
             for sa in self.sad.iter() {
@@ -83,7 +83,7 @@ impl Xfrm {
 
     fn expired(&mut self, name: &SaName, is_hard: bool, clock: Clock, out: &mut Outbox) {
         let Some((id, sa)) = self.find_named(name) else { return };
-        // An event may be about one that was replaced since.
+        // The SA that an event is about may have been replaced since.
         let standing = sa.standing(clock.now);
         let is_so = if is_hard { standing == Standing::Hard } else { standing != Standing::Good };
         if is_so {
@@ -122,8 +122,8 @@ impl Xfrm {
         });
     }
 
-    /// Asks for an SA. Where nobody listens nobody is asked. Until someone reserves an SPI in answer, or the SA is
-    /// there, each event asks again, under the same number: who listened may not have been ready.
+    /// Asks subscribers for an SA; without subscribers nothing is asked. Until one of them reserves an SPI in answer,
+    /// or the SA is there, each event asks again under the same number: a subscriber may not have been ready.
     fn acquire(&mut self, index: PolicyId, flow: &Flow, clock: Clock, out: &mut Outbox) {
         let found = self.policies.find_index(PolicyDirection::Out, index);
         let Some(entry) = found.and_then(|rank| self.policies.get(rank)) else { return };

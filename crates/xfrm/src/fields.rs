@@ -1,4 +1,4 @@
-//! What structures hold: addresses, selectors, lifetimes and times, from and to the types of `ipsec`.
+//! Fields of structures: addresses, selectors, lifetimes and times, from and to the types of `ipsec`.
 
 use crate::refusal::Refusal;
 use crate::view::View;
@@ -9,7 +9,7 @@ use ipsec::{Family, Flow, Limit, Limits, Ports, Prefix, Selector, SelectorError,
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-/// The time as the caller counts it, and as the wall clock shows it, in seconds.
+/// The present time as the caller counts it, and as the wall clock shows it, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(crate) now: Time,
@@ -17,12 +17,12 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A time of the caller's, as the wall clock showed it.
+    /// The wall clock's time for a time of the caller's.
     pub(crate) fn wall_of(&self, time: Time) -> u64 {
         self.wall.saturating_sub(self.now.since(time).as_secs())
     }
 
-    /// The other way around; for what was before the caller's first instant that.
+    /// The caller's time for a time of the wall clock; the caller's first instant for everything before it.
     pub(crate) fn time_of(&self, wall: u64) -> Time {
         let past = Duration::from_secs(self.wall.saturating_sub(wall));
         Time(self.now.0.saturating_sub(past))
@@ -39,7 +39,7 @@ pub(crate) fn address_field(address: IpAddr) -> [u8; ADDRESS_BYTES] {
     field
 }
 
-/// An address of a family.
+/// The address of this family in a field at `at`.
 pub(crate) fn address(view: View<'_>, at: usize, family: Family) -> IpAddr {
     match family {
         Family::V4 => Ipv4Addr::from(view.array::<4>(at)).into(),
@@ -47,7 +47,7 @@ pub(crate) fn address(view: View<'_>, at: usize, family: Family) -> IpAddr {
     }
 }
 
-/// The family of a number; None for any other than the two.
+/// The family of a number; `None` for any other than the two.
 pub(crate) fn family(number: u16) -> Option<Family> {
     match number {
         AF_INET => Some(Family::V4),
@@ -85,7 +85,7 @@ impl RawSelector {
         self.0[selector::FAMILY..selector::FAMILY + 2].copy_from_slice(&number.to_ne_bytes());
     }
 
-    /// Whether a prefix has more bits than an address of the family.
+    /// Refuses a prefix that has more bits than an address of the family.
     pub(crate) fn check_prefixes(&self) -> Result<(), Refusal> {
         let view = self.view();
         let bits = view.u8(selector::DESTINATION_BITS).max(view.u8(selector::SOURCE_BITS));
@@ -100,7 +100,7 @@ impl RawSelector {
         }
     }
 
-    /// What it selects; None for all traffic of no family in particular.
+    /// The traffic that it selects; `None` for all traffic of no family in particular.
     pub(crate) fn selector(&self) -> Result<Option<Selector>, Refusal> {
         let view = self.view();
         if view.u32(selector::INTERFACE) != 0 {
@@ -134,13 +134,13 @@ impl RawSelector {
         }
     }
 
-    /// The selector of an SA; None where it is for all traffic of a family: in a tunnel its policies say which.
+    /// The selector of an SA; `None` if it is for all traffic of a family: in a tunnel, policies say which.
     pub(crate) fn of_sa(&self) -> Result<Option<Selector>, Refusal> {
         let all = |selector: &Selector| *selector == Selector::all(selector.family());
         Ok(self.selector()?.filter(|selector| !all(selector)))
     }
 
-    /// Exactly one flow.
+    /// The selector of exactly one flow.
     pub(crate) fn of_flow(flow: &Flow) -> RawSelector {
         let mut raw = [0; selector::BYTES];
         let mut put = |at: usize, bytes: &[u8]| raw[at..at + bytes.len()].copy_from_slice(bytes);
@@ -160,7 +160,7 @@ impl RawSelector {
         RawSelector(raw)
     }
 
-    /// Two addresses and nothing else.
+    /// The selector of two addresses, without protocol and ports.
     pub(crate) fn of_ends(source: IpAddr, destination: IpAddr) -> RawSelector {
         let flow = Flow::new(source, destination, 0, (0, 0));
         flow.map_or(RawSelector([0; selector::BYTES]), |flow| RawSelector::of_flow(&flow))
@@ -172,7 +172,7 @@ impl RawSelector {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RawLifetime(pub(crate) [u8; LIFETIME_BYTES]);
 
-/// XFRM_INF.
+/// XFRM_INF: no limit.
 const NO_LIMIT: u64 = u64::MAX;
 
 impl RawLifetime {
@@ -180,7 +180,7 @@ impl RawLifetime {
         RawLifetime(view.array(at))
     }
 
-    /// No limits but that it ends so many seconds after it was added.
+    /// A lifetime that ends `seconds` seconds after the addition and has no other limit.
     pub(crate) fn ending_after(seconds: u64) -> RawLifetime {
         let numbers = [NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT, 0, seconds, 0, 0];
         let mut raw = [0; LIFETIME_BYTES];
@@ -190,11 +190,11 @@ impl RawLifetime {
         RawLifetime(raw)
     }
 
-    /// Soft and hard limits. A soft one behind its hard one is never reached first: it counts as the hard one.
+    /// Soft and hard limits. A soft limit beyond its hard one is never reached first: it counts as the hard one.
     pub(crate) fn limits(&self) -> Limits {
         let view = View(&self.0);
         let amount = |at: usize| Some(view.u64(8 * at)).filter(|limit| *limit != NO_LIMIT);
-        // Seconds are off at 0, amounts are not.
+        // A limit in seconds is off at 0, a limit of an amount is not.
         let seconds = |at: usize| amount(at).filter(|limit| *limit != 0);
         let limit = |at: usize| Limit {
             bytes: amount(at),
@@ -254,7 +254,7 @@ impl<const N: usize> Fields<N> {
         Fields([0; N])
     }
 
-    /// Writes bytes to a place within it.
+    /// Writes bytes at an offset within it.
     pub(crate) fn put(&mut self, at: usize, bytes: &[u8]) {
         if let Some(place) = self.0.get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);
@@ -273,7 +273,7 @@ impl<const N: usize> Fields<N> {
         self.put(at, &address_field(address));
     }
 
-    /// In the network's order.
+    /// Writes an SPI in the network's byte order.
     pub(crate) fn put_spi(&mut self, at: usize, spi: u32) {
         self.put(at, &spi.to_be_bytes());
     }

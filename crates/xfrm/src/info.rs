@@ -1,4 +1,4 @@
-//! GETSADINFO, GETSPDINFO, NEWSPDINFO, SETDEFAULT, GETDEFAULT: counts, and what becomes of traffic without a policy.
+//! GETSADINFO, GETSPDINFO, NEWSPDINFO, SETDEFAULT, GETDEFAULT: counts, and the default for traffic without a policy.
 
 use crate::asked::Request;
 use crate::outbox::{Outbox, Writer};
@@ -8,12 +8,13 @@ use crate::wire::{ATTRIBUTE_HEADER_BYTES, HEADER_BYTES, attribute, errno, messag
 use crate::xfrm::Xfrm;
 use ipsec::{PolicyDirection, SAS_MAX};
 
-/// The kernel's default: only policies between single addresses are hashed.
+/// The kernel's default thresholds: only policies between single addresses are hashed.
 const THRESHOLDS: [(u16, [u8; 2]); 2] =
     [(attribute::SPD_THRESHOLD_V4, [32, 32]), (attribute::SPD_THRESHOLD_V6, [128, 128])];
-/// Policies between other addresses are found by hashing here, too; a number has to be told.
+/// The number of hash buckets that is reported, since one has to be: policies between other addresses are hashed here,
+/// too.
 const BUCKETS: u32 = 1024;
-/// XFRM_USERPOLICY_BLOCK and XFRM_USERPOLICY_ACCEPT.
+/// XFRM_USERPOLICY_BLOCK; [`ACCEPT`] is XFRM_USERPOLICY_ACCEPT.
 const BLOCK: u8 = 1;
 const ACCEPT: u8 = 2;
 
@@ -47,7 +48,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// SETDEFAULT: traffic without a policy passes, and nothing else is served.
+    /// SETDEFAULT: only the default that lets traffic without a policy pass is served.
     pub(crate) fn set_default(&self, request: &Request<'_>) -> Result<(), Refusal> {
         Attributes::read(request.message, 3)?;
         let view = request.structure();

@@ -1,18 +1,18 @@
-//! What outlives the process that holds the keys: policies, reserved SPIs, and the names of SAs, without keys.
+//! State that outlives the process that holds the keys: policies, reserved SPIs, and the names of SAs, without keys.
 //!
 //! ```text
 //! records, the oldest first, each a message:
-//!   UPDPOLICY, DELPOLICY, FLUSHPOLICY   a policy as listings show it; one that is gone, by its index; all are gone
-//!   ALLOCSPI, NEWSA, DELSA, FLUSHSA     a reserved SPI; an SA without algorithms; one that is gone; all of an earlier process are gone
+//!   UPDPOLICY, DELPOLICY, FLUSHPOLICY   a policy as listings show it; a removed policy, by its index; all are removed
+//!   ALLOCSPI, NEWSA, DELSA, FLUSHSA     a reserved SPI; an SA without algorithms; a removed SA; all of an earlier process are removed
 //! ```
 //!
-//! Whoever keeps records sees to it that they are whole. [`Keeper::keep`] gets those of policies, each before its
-//! change is made; [`Xfrm::take_names`] has those of SAs; [`Xfrm::journal`] says the same as all records so far,
-//! shorter.
+//! The owner of the records makes sure that they are whole. [`Keeper::keep`] gets the records of policies, each before
+//! its change is made; [`Xfrm::take_names`] returns those of SAs; [`Xfrm::journal`] returns shorter records that say
+//! the same as all so far.
 //!
-//! With the policies back, what they protect is dropped rather than sent in clear. The keys of SAs are gone. Whoever
-//! subscribes to EXPIRE is told that the SAs' soft limits are reached: an IKE daemon then rekeys, over IKE, which does
-//! not need them, and deletes them, which succeeds.
+//! With the policies restored, traffic that they protect is dropped rather than sent in clear. The keys of SAs are
+//! gone. Subscribers to EXPIRE are told that the soft limits of these SAs are reached: an IKE daemon then rekeys over
+//! IKE, which does not need the SAs, and deletes them, which succeeds.
 //!
 //! [`Keeper::keep`]: crate::Keeper::keep
 
@@ -33,22 +33,22 @@ use ipsec::{Direction, SAS_MAX, Time};
 use std::fmt;
 use std::net::IpAddr;
 
-/// How long lost SAs are known.
+/// Seconds for which lost SAs are known.
 pub const LOST_SECONDS: u64 = 3600;
-/// Longest journal, in bytes: all that the tables hold at most.
+/// Upper bound of a journal, in bytes: all that the tables can hold.
 pub const JOURNAL_BYTES_MAX: usize = 48 << 20;
-/// Longest records that are taken, in bytes: a journal, and as much behind it.
+/// Upper bound of the records that are taken, in bytes: a journal, and as much behind it.
 const RECORDS_BYTES_MAX: usize = 2 * JOURNAL_BYTES_MAX;
 
-/// Why records are not taken. Nothing of them is in the tables then.
+/// Why records are not taken. None of them is in the tables then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// They are longer than [`JOURNAL_BYTES_MAX`] allows for a journal and as much behind it.
+    /// The records are longer than [`JOURNAL_BYTES_MAX`] allows for a journal and as much behind it.
     Length,
-    /// A record makes no sense: something else wrote it.
+    /// A record makes no sense: another program wrote it.
     Record {
-        /// Where it begins, in bytes.
+        /// Offset at which the record begins, in bytes.
         at: usize,
     },
 }
@@ -65,7 +65,7 @@ impl fmt::Display for JournalError {
 impl std::error::Error for JournalError {}
 
 impl Xfrm {
-    /// What is to outlive this process: records that take the place of all before them. There is no key in them.
+    /// The records that are to outlive this process, in place of all before them. They hold no key.
     pub fn journal(&self, now: Time, wall: u64) -> Vec<u8> {
         let clock = Clock { now, wall };
         let mut writer = Writer::new();
@@ -81,13 +81,13 @@ impl Xfrm {
         writer.finish().to_vec()
     }
 
-    /// Records of SAs that came and went since this was called last, to be kept behind those that were kept; None for
-    /// too many: then [`Xfrm::journal`] is to take the place of all.
+    /// Records of SAs that came and went since the last call, to be kept behind the earlier records. `None` if they are
+    /// too many: then [`Xfrm::journal`] is to replace all records.
     pub fn take_names(&mut self) -> Option<Vec<u8>> {
         self.states.take_names()
     }
 
-    /// Brings back what records say, into tables that are empty.
+    /// Restores tables from records; the tables must be empty.
     ///
     /// # Errors
     /// [`JournalError`]; the tables are empty then.
@@ -107,7 +107,7 @@ impl Xfrm {
         if at < records.len() {
             return Err(self.refuse_record(at));
         }
-        // They are kept already.
+        // These records are kept already.
         self.states.take_names();
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Xfrm {
         }
     }
 
-    /// An SA of an earlier process, or an SPI that it reserved, is gone.
+    /// Forgets an SA of an earlier process, or an SPI that it reserved.
     fn forget_name(&mut self, destination: IpAddr, spi: u32) {
         self.lost.forget(destination, spi);
         if let Some(id) = self.states.find(destination, spi) {
@@ -172,10 +172,10 @@ impl Xfrm {
         if info.u8(sa_info::PROTOCOL) != protocol::ESP {
             return None;
         }
-        // Of an SA whose SPI was reserved before both are recorded.
+        // Both are recorded for an SA whose SPI was reserved before.
         self.forget_name(destination, spi);
         if kind == message::NEWSA && self.lost.held.len() >= SAS_MAX {
-            // Names that a process lost before, and its own, may be more: policies matter more than they.
+            // Names that earlier processes lost, and this one's own, may be more: policies matter more than names.
             return Some(());
         }
         if kind == message::NEWSA {
@@ -197,7 +197,7 @@ impl Xfrm {
         Some(())
     }
 
-    /// Tells a client of lost SAs: one of each pair, for daemons rekey both by it.
+    /// Tells a client of lost SAs: of one of each pair, since daemons rekey both by it.
     pub(crate) fn tell_lost(&mut self, client: Client, clock: Clock, out: &mut Outbox) {
         self.lost.end(clock.now);
         let request = |info: &[u8; sa_info::BYTES]| View(info).u32(sa_info::REQUEST);

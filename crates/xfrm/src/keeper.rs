@@ -1,5 +1,5 @@
-//! What must hold outside the tables before policies change: routes that keep traffic in, and a journal that the next
-//! process reads.
+//! Steps outside the tables before policies change: routes that keep traffic in, and a journal that the next process
+//! reads.
 //!
 //! ```text
 //! request ──► read and checked ──► Keeper::keep ──► tables change ──► acknowledged
@@ -14,18 +14,18 @@ use ipsec::{Policy, PolicyDirection};
 pub enum Change<'c> {
     /// A policy is added, or takes the place of another.
     Put {
-        /// Of which direction both are.
+        /// Direction of both policies.
         direction: PolicyDirection,
-        /// The one with the same selector, where there is one.
+        /// The policy with the same selector, if there is one.
         before: Option<&'c Policy>,
-        /// As it will be.
+        /// The policy as it will be.
         after: &'c Policy,
     },
     /// A policy is removed.
     Remove {
-        /// Its direction.
+        /// Direction of the policy.
         direction: PolicyDirection,
-        /// As it is.
+        /// The policy that is removed.
         policy: &'c Policy,
     },
     /// All policies are removed.
@@ -35,9 +35,9 @@ pub enum Change<'c> {
 /// Why a change is not made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unkept {
-    /// As programs read it from errno.
+    /// The error number, as programs read it from errno.
     pub errno: i32,
-    /// What failed, on what, and why: the text of the extended acknowledgement.
+    /// Text of the extended acknowledgement: the operation that failed, its object and the reason.
     pub text: String,
 }
 
@@ -47,17 +47,18 @@ impl From<Unkept> for Refusal {
     }
 }
 
-/// Whoever sees to it that a change of policies holds beyond the tables.
+/// Makes changes of policies hold outside the tables.
 pub trait Keeper {
-    /// Has a change hold outside the tables, which are changed once this succeeds. `record` is what
-    /// [`crate::Xfrm::restore`] takes behind the records before it, in the process after this one.
+    /// Makes a change hold outside the tables, which are changed once this succeeds. `record` is for the journal: in
+    /// the next process [`crate::Xfrm::restore`] takes it behind the records before it.
     ///
     /// # Errors
-    /// [`Unkept`]: then the change is not made, and whoever asked for it is told why. Nothing must be left of it.
+    /// [`Unkept`]: then the change is not made, and the client that asked for it is told why. Nothing may be left of
+    /// the change.
     fn keep(&mut self, change: &Change<'_>, record: &[u8]) -> Result<(), Unkept>;
 }
 
-/// For tables without a packet path: every change is made.
+/// The keeper of tables without a packet path: every change is made.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Unkeeping;
 

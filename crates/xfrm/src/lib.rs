@@ -1,6 +1,6 @@
 //! The kernel's interface to IPsec, NETLINK_XFRM (`linux/xfrm.h`, netlink(7)), as bytes in and bytes out over the SAs
 //! and policies of [`ipsec`]. IKE daemons and `ip xfrm` that speak to it take it for the kernel's. There are no sockets
-//! here, no threads and no clock: times come in.
+//! here, no threads and no clock: the caller passes times in.
 //!
 //! # Which function for which need
 //!
@@ -18,20 +18,20 @@
 //!
 //! # Who speaks
 //!
-//! A client first says, by a message of type NOOP, with which port replies go to it and which groups it belongs to:
-//! `u32` port, `u32` groups, and where it wants to a `u32` of flags, of which 1 asks for extended acknowledgements.
-//! That message has no answer, and comes again whenever it changes. Who may speak at all is decided by whoever holds
-//! the sockets: every client may read keys, as under a kernel every one with CAP_NET_ADMIN may. Even so nothing in a
-//! message is believed before it is checked, and every table has a bound: [`ipsec::SAS_MAX`], [`ipsec::POLICIES_MAX`],
+//! A client first sends a message of type NOOP, with the port to which its replies go and the groups that it belongs
+//! to: `u32` port, `u32` groups and, if it wants, `u32` flags, of which 1 asks for extended acknowledgements. That
+//! message has no answer, and comes again whenever its content changes. The owner of the sockets decides who may speak
+//! at all: every client may read keys, as under a kernel every one with CAP_NET_ADMIN may. Even so nothing in a message
+//! is believed before it is checked, and every table has a bound: [`ipsec::SAS_MAX`], [`ipsec::POLICIES_MAX`],
 //! [`RESERVED_MAX`], [`ACQUIRES_MAX`], [`CLIENTS_MAX`], [`OUTBOX_BYTES_MAX`], [`DUMP_BYTES`], [`NUMBERS_REMEMBERED`],
 //! [`JOURNAL_BYTES_MAX`].
 //!
 //! # Keys
 //!
 //! Requests bring keys and listings give them back, since daemons that move an SA read its keys here. Requests are read
-//! where they stand and wiped after it; keys are copied once, into memory that is wiped; replies are wiped when they
-//! are dropped. That is why messages are not read by a library: none that reads them wipes what it copies. No error
-//! text and no journal holds a key.
+//! in place and wiped afterwards; keys are copied once, into memory that is wiped; replies are wiped when they are
+//! dropped. That is why no library reads the messages: none of them wipes its copies. No error text and no journal
+//! holds a key.
 //!
 //! # Numbers
 //!
@@ -85,10 +85,11 @@ pub use numbers::NUMBERS_REMEMBERED;
 pub use outbox::{OUTBOX_BYTES_MAX, Outbox};
 pub use xfrm::{CLIENTS_MAX, Settings, Xfrm};
 
-/// How long an SPI stays reserved and an ACQUIRE unanswered, in seconds: what strongSwan sets
-/// `net.core.xfrm_acq_expires` to.
+/// Seconds for which an SPI stays reserved and an ACQUIRE unanswered: the value to which strongSwan sets
+/// `net.core.xfrm_acq_expires`.
 pub const LARVAL_SECONDS: u64 = 165;
-/// Most SPIs that are reserved at once: half of all SAs, so that there is room for those that are negotiated.
+/// Upper bound of the SPIs that are reserved at once: half of all SAs, so that there is room for SAs that are
+/// negotiated.
 pub const RESERVED_MAX: usize = ipsec::SAS_MAX / 2;
-/// Most ACQUIREs without an answer.
+/// Upper bound of the ACQUIREs without an answer.
 pub const ACQUIRES_MAX: usize = 4096;

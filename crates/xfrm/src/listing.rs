@@ -8,74 +8,75 @@ use ipsec::{
 };
 use std::net::IpAddr;
 
-/// An SA.
+/// An SA, as listings show it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SaListing {
-    /// What it does; None while it is being negotiated.
+    /// Whether the SA opens or seals; `None` while it is being negotiated.
     pub direction: Option<Direction>,
-    /// Its SPI; 0 where an ACQUIRE waits for an answer.
+    /// The SA's SPI; 0 if an ACQUIRE waits for an answer.
     pub spi: u32,
     /// The end that seals, as it was added.
     pub source: IpAddr,
     /// The end that opens, as it was added.
     pub destination: IpAddr,
-    /// By which policies know it.
+    /// The request number by which policies know the SA.
     pub request: u32,
     /// When it was added, in seconds of the wall clock.
     pub added: u64,
-    /// When its negotiation ends; None once it is in use.
+    /// When its negotiation ends; `None` once it is in use.
     pub until: Option<Time>,
-    /// What only one in use has.
+    /// The fields of an SA in use; `None` while it is being negotiated.
     pub used: Option<SaInUse>,
 }
 
-/// What an SA has that is in use.
+/// The fields that only an SA in use has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SaInUse {
-    /// What is inside.
+    /// The part of a packet that the SA protects.
     pub mode: Mode,
-    /// What protects it.
+    /// The SA's algorithms.
     pub suite: Suite,
-    /// This end.
+    /// Address and port of this end.
     pub local: Endpoint,
-    /// The other end, where it is now.
+    /// Address and port of the other end, where it is now.
     pub peer: Endpoint,
     /// Whether its packets travel in UDP.
     pub in_udp: bool,
     /// Whether its sequence numbers have 64 bits.
     pub extended: bool,
-    /// Numbers that its replay window holds; 0 for none.
+    /// Size of its replay window, in numbers; 0 for none.
     pub window: u32,
-    /// Packets that it is for; None for all that its policies allow.
+    /// The packets that the SA is for; `None` for all that its policies allow.
     pub selector: Option<Selector>,
-    /// How long it lives.
+    /// The SA's lifetime, soft and hard.
     pub limits: Limits,
-    /// How far it has come.
+    /// Where the SA stands within its limits.
     pub standing: Standing,
-    /// What it has done.
+    /// Counts and times of its use.
     pub figures: SaFigures,
 }
 
-/// A policy.
+/// A policy, as listings show it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PolicyListing {
-    /// Its index, by which events name it.
+    /// The policy's index, by which events name it.
     pub index: u32,
-    /// Which packets it is asked about.
+    /// The direction of the packets that it is asked about.
     pub direction: PolicyDirection,
-    /// Which traffic it is for.
+    /// The traffic that the policy is for.
     pub selector: Selector,
-    /// The lowest wins.
+    /// The policy's priority: the lowest wins.
     pub priority: u32,
-    /// What is done.
+    /// What the policy does with that traffic.
     pub action: Action,
-    /// How long it lives: by seconds since it was added alone.
+    /// The policy's lifetime, of which only seconds since it was added take effect.
     pub limits: Limits,
-    /// When it was added, in seconds of the wall clock.
+    /// When the policy was added, in seconds of the wall clock.
     pub added: u64,
-    /// When its SAs were last used.
+    /// When the policy's SAs were last used; `None` if they were not.
     pub last: Option<Time>,
-    /// What it has decided. An update in its place goes on counting; one that was removed and added again begins anew.
+    /// Counts of what it has decided. An update in its place goes on counting; a policy that was removed and added
+    /// again begins anew.
     pub figures: PolicyFigures,
 }
 
@@ -84,16 +85,16 @@ pub struct PolicyListing {
 pub struct Protected {
     /// The policy's index.
     pub index: u32,
-    /// Which traffic.
+    /// The traffic that the policy protects.
     pub selector: Selector,
-    /// The lowest wins.
+    /// The policy's priority: the lowest wins.
     pub priority: u32,
-    /// Both ends of its tunnel; None in transport mode.
+    /// Both ends of its tunnel; `None` in transport mode.
     pub ends: Option<(IpAddr, IpAddr)>,
 }
 
 impl Xfrm {
-    /// Outbound policies that protect: what routes must lead to the data plane.
+    /// Outbound policies that protect: routes must lead their traffic to the data plane.
     pub fn protected(&self) -> impl Iterator<Item = Protected> {
         self.policies.iter().filter(|(_, entry)| entry.direction == PolicyDirection::Out).filter_map(
             |(_, entry)| {

@@ -5,7 +5,7 @@ use ipsec::{Direction, Time};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// SAs whose keys are gone.
+/// The names of lost SAs, and the time until which they are known.
 #[derive(Default)]
 pub(crate) struct Lost {
     pub(crate) held: BTreeMap<(IpAddr, u32), ([u8; sa_info::BYTES], Direction)>,
@@ -13,17 +13,17 @@ pub(crate) struct Lost {
 }
 
 impl Lost {
-    /// It is there again, or deleted; whether it was lost.
+    /// Forgets an SA that exists again, or was deleted; returns whether it was lost.
     pub(crate) fn forget(&mut self, destination: IpAddr, spi: u32) -> bool {
         self.held.remove(&(destination, spi)).is_some()
     }
 
-    /// Whether it is lost: an update changes nothing of it.
+    /// Whether an SA is lost, so that an update changes nothing of it.
     pub(crate) fn renew(&self, destination: IpAddr, spi: u32) -> bool {
         self.held.contains_key(&(destination, spi))
     }
 
-    /// All are gone; whether there was any.
+    /// Forgets all lost SAs; returns whether there were any.
     pub(crate) fn clear(&mut self) -> bool {
         !std::mem::take(&mut self.held).is_empty()
     }

@@ -1,5 +1,4 @@
-//! MIGRATE: a policy and its SAs get other ends, as MOBIKE (RFC 4555) asks for. Keys, numbers, windows and what was
-//! counted stay.
+//! MIGRATE: a policy and its SAs get other ends, as MOBIKE (RFC 4555) asks for. Keys, numbers, windows and counts stay.
 
 use crate::asked::Request;
 use crate::fields::{RawSelector, address, address_field, family, family_number};
@@ -138,7 +137,7 @@ impl Xfrm {
         self.states.iter().find(|(_, state)| fits(state)).map(|(id, _)| id)
     }
 
-    /// Whether the SA of a move can be where it is to be.
+    /// Refuses a move whose SA cannot be between its new ends.
     fn check_move(&self, step: &Move) -> Result<(), Refusal> {
         let Some(state) = self.find_moved(step).and_then(|id| self.states.get(id)) else { return Ok(()) };
         if Family::of(step.new.0) != Family::of(step.new.1) {
@@ -151,7 +150,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// The same SA between other ends: made again of its keys, with its numbers.
+    /// Moves an SA to other ends: it is made again of its keys, with its numbers.
     fn move_sa(
         &mut self,
         id: StateId,
@@ -163,7 +162,7 @@ impl Xfrm {
         let Some(sa) = state.sa() else { return Ok(()) };
         let direction = sa.direction();
         if direction == Direction::In {
-            // What it takes while its window is read would be taken again.
+            // A number that it takes while its window is read would be taken again.
             sa.expire();
         }
         let current = state.current(request.clock);
@@ -177,7 +176,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// The policy with templates that name the new ends where they named the old ones; None where none did.
+    /// The policy with new ends in templates that name the old ones; `None` if none does.
     fn moved_policy(&self, rank: PolicyRank, moves: &[Move]) -> Result<Option<Entry>, Refusal> {
         let Some(entry) = self.policies.get(rank) else { return Ok(None) };
         let mut moved = entry.clone();

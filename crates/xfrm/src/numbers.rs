@@ -1,22 +1,23 @@
-//! Sequence numbers that outbound SAs used before they were deleted, and what deleted SAs did.
+//! Sequence numbers that outbound SAs used before they were deleted, and directions of deleted SAs.
 //!
 //! An IKE daemon that moves an SA to other addresses deletes it and adds it again, with the numbers that it read
-//! before. Packets that left between reading and deleting are not in them, and with AES-GCM a number that is used twice
-//! under one key gives away both packets and the key of the ICV. So whoever comes with a key that was here goes on
-//! behind the last number that was used, whatever number it names.
+//! before. Packets that left between reading and deleting are not in these numbers, and with AES-GCM a number that is
+//! used twice under one key gives away both packets and the key of the ICV. So an SA with a key that was used here goes
+//! on behind the last number that was used, whatever number its request names.
 //!
-//! Likewise an SA that comes again does what it did: its new ends may be addresses that this machine has only just got.
+//! Likewise an SA that comes again keeps its direction: its new ends may be addresses that this machine has only just
+//! got.
 //!
-//! Keys are known by an HMAC under a key of this process. The newest [`NUMBERS_REMEMBERED`] are.
+//! Keys are known by an HMAC under a key of this process; the newest [`NUMBERS_REMEMBERED`] are remembered.
 
 use engine::{Engine, HashAlgorithm, HmacItem, HmacKey};
 use ipsec::{Direction, KeyBytes, Sa};
 use std::collections::{HashMap, VecDeque};
 
-/// Keys whose last number is remembered.
+/// Number of keys whose last sequence number is remembered.
 pub const NUMBERS_REMEMBERED: usize = 4096;
 
-/// By what keys are known.
+/// The HMAC by which keys are known.
 pub(crate) type Print = [u8; 32];
 
 #[derive(Clone, Copy)]
@@ -44,14 +45,14 @@ impl Numbers {
     }
 
     pub(crate) fn print(&self, engine: &Engine, keys: KeyBytes<'_>) -> Option<Print> {
-        // What numbers must not be used twice under is the cipher's key; without one the MAC's.
+        // Numbers must not be used twice under the cipher's key; without a cipher, under the MAC's.
         let bytes = if keys.encryption.is_empty() { keys.integrity } else { keys.encryption };
         let mut items = [HmacItem::new(self.key.as_ref()?, bytes)];
         engine.hmac_batch(&mut items);
         items[0].mac.first_chunk().copied()
     }
 
-    /// An SA with these keys was deleted; one that sealed used numbers up to this one.
+    /// Remembers a deleted SA with these keys; if it sealed, it used numbers up to `last`.
     pub(crate) fn remember(&mut self, print: Print, sa: &Sa, last: u64) {
         let (spi, direction) = (sa.spi(), sa.direction());
         if let Some(before) = self.held.get_mut(&print) {
@@ -71,12 +72,12 @@ impl Numbers {
         self.print(engine, keys).and_then(|print| self.held.get(&print))
     }
 
-    /// The last number that an SA with these keys used, as far as is remembered.
+    /// The last number that an SA with these keys used, as far as is remembered; otherwise 0.
     pub(crate) fn last(&self, engine: &Engine, keys: KeyBytes<'_>) -> u64 {
         self.find(engine, keys).map_or(0, |remembered| remembered.last)
     }
 
-    /// What the SA with these keys and this SPI did.
+    /// Whether the SA with these keys and this SPI opened or sealed, as far as is remembered.
     pub(crate) fn direction(&self, engine: &Engine, keys: KeyBytes<'_>, spi: u32) -> Option<Direction> {
         self.find(engine, keys)
             .filter(|remembered| remembered.spi == spi)

@@ -8,7 +8,8 @@ use crate::wire::{ATTRIBUTE_HEADER_BYTES, HEADER_BYTES, netlink};
 use std::collections::{BTreeSet, VecDeque};
 use zeroize::Zeroizing;
 
-/// Most bytes that wait in an outbox. What comes on top is dropped, and its client named ([`Outbox::take_overrun`]).
+/// Upper bound of the bytes that wait in an outbox. A datagram beyond it is dropped, and its client named
+/// ([`Outbox::take_overrun`]).
 pub const OUTBOX_BYTES_MAX: usize = 16 << 20;
 
 /// Datagrams that wait to be sent, in their order. Each is wiped when it is dropped.
@@ -20,29 +21,29 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// An empty one.
+    /// An outbox without datagrams.
     pub fn new() -> Outbox {
         Outbox::default()
     }
 
-    /// The next datagram, and for whom it is.
+    /// Takes the next datagram, with the client that it is for.
     pub fn take(&mut self) -> Option<(Client, Zeroizing<Vec<u8>>)> {
         let next = self.datagrams.pop_front()?;
         self.bytes -= next.1.len();
         Some(next)
     }
 
-    /// Whether nothing waits.
+    /// Whether no datagram waits.
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// Bytes that wait.
+    /// Bytes of the datagrams that wait.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Clients for whom something was dropped, since there was no room: what a kernel tells them by ENOBUFS.
+    /// Takes the clients for whom a datagram was dropped for want of room: a kernel tells them by ENOBUFS.
     pub fn take_overrun(&mut self) -> impl Iterator<Item = Client> {
         std::mem::take(&mut self.overrun).into_iter()
     }
@@ -60,7 +61,7 @@ impl Outbox {
     }
 }
 
-/// To whom replies go, and what they carry.
+/// Header fields of a message to a client: sequence number and port of the request that it answers, and flags.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply {
     pub(crate) sequence: u32,
@@ -69,11 +70,11 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// An event that nobody's request caused.
+    /// The fields of an event that no request caused.
     pub(crate) const EVENT: Reply = Reply { sequence: 0, port: 0, flags: 0 };
 }
 
-/// Room that most datagrams have from the start.
+/// Room that most datagrams have from the start, in bytes.
 const FIRST_BYTES: usize = 2048;
 
 /// A datagram that is being written.
@@ -127,10 +128,10 @@ impl Writer {
         self.pad();
     }
 
-    /// An attribute whose value comes in pieces.
+    /// Writes an attribute whose value comes in pieces.
     pub(crate) fn attribute(&mut self, kind: u16, value: &[&[u8]]) {
         let length = ATTRIBUTE_HEADER_BYTES + value.iter().map(|piece| piece.len()).sum::<usize>();
-        // Values are far below what a length can say; one that were not could not be told.
+        // Values are far shorter than a length can state; a longer one is left out.
         let Ok(length) = u16::try_from(length) else { return };
         self.put(&length.to_ne_bytes());
         self.put(&kind.to_ne_bytes());
@@ -142,7 +143,7 @@ impl Writer {
         self.attribute(kind, &[&value.to_ne_bytes()]);
     }
 
-    /// Ends the message.
+    /// Ends the message by writing its length.
     pub(crate) fn end(&mut self) {
         let length = (self.bytes.len() - self.message) as u32;
         if let Some(place) = self.bytes.get_mut(self.message..self.message + 4) {
@@ -150,15 +151,15 @@ impl Writer {
         }
     }
 
-    /// The end of a dump.
+    /// Writes the end of a dump.
     pub(crate) fn done(&mut self, reply: Reply) {
         let flags = netlink::MULTI;
         self.begin(netlink::DONE, Reply { flags, ..reply }, &0_i32.to_ne_bytes());
         self.end();
     }
 
-    /// The acknowledgement of a request, or its refusal. The request itself is not repeated, only its header: it may
-    /// hold keys.
+    /// Writes the acknowledgement of a request, or its refusal. Of the request only the header is repeated, since the
+    /// request may hold keys.
     pub(crate) fn acknowledge(
         &mut self,
         request: &Header,

@@ -9,10 +9,10 @@ use ipsec::{Direction, Family, Policy, PolicyDirection, Selector, Template, Time
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
-/// What a policy is in the order of additions.
+/// Rank of a policy in the order of additions.
 pub(crate) type PolicyRank = u64;
 
-/// One policy as it was given, and what came of it.
+/// One policy as it was given, and as it is served.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) direction: PolicyDirection,
@@ -20,30 +20,30 @@ pub(crate) struct Entry {
     pub(crate) lifetime: RawLifetime,
     pub(crate) flags: u8,
     pub(crate) is_block: bool,
-    /// `struct xfrm_user_tmpl`, one after the other.
+    /// The templates, `struct xfrm_user_tmpl`, one after the other.
     pub(crate) templates: Vec<u8>,
-    /// What `ipsec` decides by.
+    /// The policy by which `ipsec` decides.
     pub(crate) policy: Policy,
     pub(crate) added: Time,
-    /// By the wall clock.
+    /// When it was added, in seconds of the wall clock.
     pub(crate) added_wall: u64,
-    /// Whether its soft limit was told.
+    /// Whether its soft limit was reported.
     pub(crate) is_told: bool,
 }
 
-/// Room that a record of a policy has from the start, in bytes: what one with a template has.
+/// Room that a record of a policy has from the start, in bytes: enough for a policy with a template.
 const RECORD_BYTES: usize = 320;
 
-/// When SAs of a direction and a request were last used.
+/// When SAs of a direction and a request number were last used.
 pub(crate) type LastUses = HashMap<(Direction, u32), Time>;
 
 impl Entry {
-    /// Its name in requests.
+    /// The policy's index, by which requests name it.
     pub(crate) fn index(&self) -> u32 {
         self.policy.id
     }
 
-    /// The template that is served, where it protects.
+    /// The template that is served; `None` unless it protects.
     pub(crate) fn template(&self) -> Option<&Template> {
         match &self.policy.action {
             ipsec::Action::Protect(template) => Some(template),
@@ -51,7 +51,7 @@ impl Entry {
         }
     }
 
-    /// When its SAs were last used.
+    /// When its SAs were last used; `None` if they were not.
     pub(crate) fn last_use(&self, uses: &LastUses) -> Option<Time> {
         let direction = match self.direction {
             PolicyDirection::Out => Direction::Out,
@@ -60,7 +60,7 @@ impl Entry {
         self.template().and_then(|template| uses.get(&(direction, template.request))).copied()
     }
 
-    /// `struct xfrm_userpolicy_info`.
+    /// The policy's `struct xfrm_userpolicy_info`.
     pub(crate) fn info(&self, uses: &LastUses, clock: Clock) -> [u8; policy_info::BYTES] {
         let used = self.last_use(uses).map_or(0, |last| clock.wall_of(last));
         let current = Current { added: self.added_wall, used, ..Current::default() };
@@ -79,7 +79,7 @@ impl Entry {
         if !self.templates.is_empty() {
             writer.attribute(attribute::TMPL, &[&self.templates]);
         }
-        // Type 0: the main one.
+        // Type 0 is the main one.
         writer.attribute(attribute::POLICY_TYPE, &[&[0; crate::wire::POLICY_TYPE_BYTES]]);
     }
 
@@ -89,14 +89,14 @@ impl Entry {
         writer.end();
     }
 
-    /// What brings it back in the next process.
+    /// The record that restores it in the next process.
     pub(crate) fn record(&self, clock: Clock) -> Vec<u8> {
         let mut writer = Writer::with_room(RECORD_BYTES);
         self.write(&mut writer, message::UPDPOLICY, Reply::EVENT, &LastUses::new(), clock);
         writer.finish().to_vec()
     }
 
-    /// What takes it away there.
+    /// The record that removes it in the next process.
     pub(crate) fn removal_record(&self) -> Vec<u8> {
         let mut fields = Fields::<{ policy_id::BYTES }>::new();
         fields.put(policy_id::DIRECTION, &[direction_number(self.direction)]);
@@ -107,7 +107,7 @@ impl Entry {
         writer.finish().to_vec()
     }
 
-    /// A message that it was deleted, by its index or by its selector.
+    /// Writes the message that it was deleted, by its index or by its selector.
     pub(crate) fn write_deleted(&self, writer: &mut Writer, reply: Reply, by_index: bool, clock: Clock) {
         let mut fields = Fields::<{ policy_id::BYTES }>::new();
         fields.put(policy_id::DIRECTION, &[direction_number(self.direction)]);
@@ -130,21 +130,21 @@ impl Entry {
         writer.end();
     }
 
-    /// When something of its lifetime is to be told.
+    /// When a limit of its lifetime is to be reported next.
     fn due(&self) -> Option<Time> {
         let limits = self.lifetime.limits();
         let soft = limits.soft.seconds.filter(|_| !self.is_told);
         soft.into_iter().chain(limits.hard.seconds).min().map(|seconds| self.added.after_seconds(seconds))
     }
 
-    /// Whether its time is over.
+    /// Whether its hard limit is reached.
     pub(crate) fn is_over(&self, now: Time) -> bool {
         let hard = self.lifetime.limits().hard.seconds;
         hard.is_some_and(|seconds| now >= self.added.after_seconds(seconds))
     }
 }
 
-/// What takes all policies away in the next process.
+/// The record that removes all policies in the next process.
 pub(crate) fn flush_record() -> Vec<u8> {
     let mut writer = Writer::with_room(RECORD_BYTES);
     writer.begin(message::FLUSHPOLICY, Reply::EVENT, &[]);
@@ -152,7 +152,7 @@ pub(crate) fn flush_record() -> Vec<u8> {
     writer.finish().to_vec()
 }
 
-/// A direction of policies by its number; None for any other than the three.
+/// A direction of policies by its number; `None` for any other than the three.
 pub(crate) fn direction(number: u8) -> Option<PolicyDirection> {
     match number {
         0 => Some(PolicyDirection::In),
@@ -170,7 +170,7 @@ pub(crate) fn direction_number(direction: PolicyDirection) -> u8 {
     }
 }
 
-/// Bits of an index that say its direction; those above count.
+/// Bits of an index that state its direction; the bits above are counted up.
 pub(crate) const INDEX_DIRECTION: u32 = 7;
 const INDEX_STEP: u32 = INDEX_DIRECTION + 1;
 
@@ -198,7 +198,7 @@ impl Policies {
         self.held.get(&rank).is_some_and(|entry| entry.direction == direction).then_some(rank)
     }
 
-    /// Newest first, from below a number on.
+    /// Policies of a lower rank than this, the newest first.
     pub(crate) fn before(&self, rank: PolicyRank) -> impl Iterator<Item = (PolicyRank, &Entry)> {
         self.held.range(..rank).rev().map(|(rank, entry)| (*rank, entry))
     }
@@ -211,7 +211,7 @@ impl Policies {
         self.held.values()
     }
 
-    /// It was added before this process began.
+    /// Sets when a policy was added, if that was before this process began.
     pub(crate) fn set_added(&mut self, rank: PolicyRank, added: Time, wall: u64) {
         let Some(entry) = self.held.get_mut(&rank) else { return };
         if let Some(due) = entry.due() {
@@ -225,7 +225,7 @@ impl Policies {
         self.held.values().filter(|entry| entry.direction == direction).count()
     }
 
-    /// An index that is free: the wanted one, where it is.
+    /// An index that is free: the wanted one, if it is.
     pub(crate) fn free_index(&mut self, direction: PolicyDirection, wanted: u32) -> u32 {
         if wanted != 0 && !self.by_index.contains_key(&wanted) {
             return wanted;
@@ -240,7 +240,7 @@ impl Policies {
         }
     }
 
-    /// Adds one. Whoever calls has removed the one that it replaces.
+    /// Adds a policy. The caller has removed the policy that it replaces.
     pub(crate) fn add(&mut self, entry: Entry) -> PolicyRank {
         let rank = self.next;
         self.next += 1;
@@ -261,7 +261,7 @@ impl Policies {
         Some(entry)
     }
 
-    /// Its templates are others, and with them what is done.
+    /// Sets other templates of a policy, and with them what it does.
     pub(crate) fn set_templates(&mut self, rank: PolicyRank, templates: Vec<u8>, policy: Policy) {
         if let Some(entry) = self.held.get_mut(&rank) {
             (entry.templates, entry.policy) = (templates, policy);
@@ -275,7 +275,7 @@ impl Policies {
         self.due.clear();
     }
 
-    /// Its soft limit was told.
+    /// Notes that a policy's soft limit was reported.
     pub(crate) fn set_told(&mut self, rank: PolicyRank) {
         let Some(entry) = self.held.get_mut(&rank) else { return };
         let before = entry.due();
@@ -290,12 +290,12 @@ impl Policies {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// One of whose lifetime something is to be told.
+    /// A policy with a limit of its lifetime that is to be reported now.
     pub(crate) fn next_over(&self, now: Time) -> Option<PolicyRank> {
         self.due.first().filter(|(due, _)| *due <= now).map(|(_, rank)| *rank)
     }
 
-    /// What an SA of a tunnel is for, by the first policy that asks for it.
+    /// Whether an SA of a tunnel opens or seals, by the first policy that asks for it.
     pub(crate) fn direction_for(&self, given: &Given) -> Option<Direction> {
         let ends = (given.source, given.destination);
         let asks = |entry: &&Entry| {
@@ -310,7 +310,7 @@ impl Policies {
     }
 }
 
-/// The ends of a template; None where it leaves the source open.
+/// The ends of a template; `None` if it leaves the source open.
 pub(crate) fn template_ends(view: View<'_>, family: Family) -> Option<(IpAddr, IpAddr)> {
     let source = crate::fields::address(view, template::SOURCE, family);
     let destination = crate::fields::address(view, template::DESTINATION, family);

@@ -15,7 +15,7 @@ use crate::xfrm::Xfrm;
 use ipsec::{Action, Family, Mode, POLICIES_MAX, Policy, PolicyDirection, Spd, SpdError, Template};
 
 impl Xfrm {
-    /// NEWPOLICY and UPDPOLICY.
+    /// NEWPOLICY and UPDPOLICY: adds a policy, or replaces one.
     pub(crate) fn add_policy(
         &mut self,
         request: &Request<'_>,
@@ -35,7 +35,8 @@ impl Xfrm {
         Ok(())
     }
 
-    /// Puts a policy into the tables.
+    /// Puts a policy into the tables, once `keeper` has let the change be made; an update replaces a policy with the
+    /// same selector.
     pub(crate) fn put_policy(
         &mut self,
         info: View<'_>,
@@ -68,8 +69,8 @@ impl Xfrm {
         Ok(self.policies.add(entry))
     }
 
-    /// Has the next packet of a policy ask for its SA again: whoever puts a policy, as a daemon does that was started
-    /// again, need not have been there, or ready, when it was asked for.
+    /// Has the next packet of a policy ask for its SA again: a daemon that puts the policy, after a restart say, may
+    /// not have been there, or ready, when the SA was asked for.
     fn forget_acquired(&mut self, rank: PolicyRank) {
         let Some(wanted) = self.policies.get(rank).and_then(Entry::template) else { return };
         let number = if wanted.mode == Mode::Tunnel { mode::TUNNEL } else { mode::TRANSPORT };
@@ -78,7 +79,7 @@ impl Xfrm {
         }
     }
 
-    /// Takes a policy out of all tables, unless that would not hold outside them.
+    /// Takes a policy out of all tables, unless `keeper` refuses the change.
     pub(crate) fn remove_policy(
         &mut self,
         rank: PolicyRank,
@@ -115,7 +116,7 @@ impl Xfrm {
             return self.policies.find_index(direction, index).ok_or_else(missing);
         }
         check_context(attributes)?;
-        // What cannot be a policy's selector is none's.
+        // A selector that no policy can have is not any policy's.
         let selector = selector.selector().ok().flatten().ok_or_else(missing)?;
         self.policies.find(direction, &selector).ok_or_else(missing)
     }
@@ -127,7 +128,7 @@ impl Xfrm {
         self.find_policy(view.u8(policy_id::DIRECTION), view.u32(policy_id::INDEX), selector, &attributes)
     }
 
-    /// DELPOLICY.
+    /// DELPOLICY: removes a policy.
     pub(crate) fn delete_policy(
         &mut self,
         request: &Request<'_>,
@@ -145,7 +146,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// GETPOLICY of one.
+    /// GETPOLICY: replies with one policy.
     pub(crate) fn get_policy(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
         let rank = self.find_by_id(request)?;
         let uses = self.last_uses();
@@ -157,7 +158,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// When SAs were last used: policies are as old as theirs.
+    /// When SAs of each direction and request number were last used: policies show the last use of their SAs.
     pub(crate) fn last_uses(&self) -> LastUses {
         let mut uses = LastUses::new();
         for sa in self.sad.iter() {
@@ -175,7 +176,7 @@ impl Xfrm {
         self.changed_policies();
     }
 
-    /// FLUSHPOLICY.
+    /// FLUSHPOLICY: removes all policies.
     pub(crate) fn flush_policies(
         &mut self,
         request: &Request<'_>,
@@ -197,7 +198,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// POLEXPIRE as a request: the event is sent, and after a hard one the policy is gone.
+    /// POLEXPIRE as a request: sends the event, and after a hard limit removes the policy.
     pub(crate) fn expire_policy(
         &mut self,
         request: &Request<'_>,
@@ -248,7 +249,7 @@ impl Xfrm {
     }
 }
 
-/// The type of policies: there is the main one alone.
+/// Refuses types of policies other than the main one.
 fn check_type(attributes: &Attributes<'_>) -> Result<(), Refusal> {
     match attributes.get(attribute::POLICY_TYPE).map_or(0, |value| value.u8(0)) {
         0 => Ok(()),
@@ -256,8 +257,8 @@ fn check_type(attributes: &Attributes<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// What a request asks for, in the kernel's order (verify_newpolicy_info, xfrm_policy_construct). Its index may be
-/// another's still.
+/// The policy that a request asks for, checked in the kernel's order (verify_newpolicy_info, xfrm_policy_construct).
+/// Its index may still be another policy's.
 fn read_policy(info: View<'_>, attributes: &Attributes<'_>, clock: Clock) -> Result<Entry, Refusal> {
     if info.u8(policy_info::SHARE) > policy_info::SHARE_LAST {
         return Err(Refusal::invalid("Invalid policy share"));
@@ -342,7 +343,7 @@ fn read_templates(value: &[u8], direction: PolicyDirection, family: Family) -> R
     Ok(templates)
 }
 
-/// What templates ask for: nothing, or one SA of ESP.
+/// The action that templates ask for: to let traffic pass, or to protect it by one SA of ESP.
 pub(crate) fn action(templates: &[u8], direction: PolicyDirection) -> Result<Action, Refusal> {
     let not_served = |text| Err(Refusal::new(errno::EOPNOTSUPP, text));
     if templates.is_empty() {
@@ -362,8 +363,8 @@ pub(crate) fn action(templates: &[u8], direction: PolicyDirection) -> Result<Act
     };
     let is_out = direction == PolicyDirection::Out;
     if view.u8(template::OPTIONAL) != 0 {
-        // What comes in may be protected or clear: either is let through. What goes out would leave in clear whenever
-        // there is no SA.
+        // Traffic that comes in may be protected or clear: either is let through. Traffic that goes out would leave in
+        // clear whenever there is no SA.
         return if is_out {
             not_served("Optional templates are not served outbound")
         } else {

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 /// of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Refusal {
-    /// As programs read it from errno.
+    /// The error number, as programs read it from errno.
     pub(crate) errno: i32,
-    /// Empty for none.
+    /// Text of the extended acknowledgement; empty for none.
     pub(crate) text: Cow<'static, str>,
-    /// The attribute that is meant: where it begins in the message.
+    /// Offset in the message of the attribute that the refusal is about.
     pub(crate) offset: Option<u32>,
 }
 
@@ -21,7 +21,7 @@ impl Refusal {
         Refusal { errno, text: text.into(), offset: None }
     }
 
-    /// Where Linux says nothing but the number.
+    /// A refusal for which Linux gives only the number.
     pub(crate) fn bare(errno: i32) -> Refusal {
         Refusal::new(errno, "")
     }
@@ -30,7 +30,7 @@ impl Refusal {
         Refusal { offset: u32::try_from(offset).ok(), ..self }
     }
 
-    /// A request that makes no sense.
+    /// A refusal (EINVAL) of a request that makes no sense.
     pub(crate) fn invalid(text: &'static str) -> Refusal {
         Refusal::new(errno::EINVAL, text)
     }
@@ -39,7 +39,7 @@ impl Refusal {
 impl From<SaError> for Refusal {
     fn from(error: SaError) -> Refusal {
         let errno = match error {
-            // As by a kernel that does not have it.
+            // As a kernel answers that does not have the algorithm.
             SaError::Weak { .. } => errno::ENOSYS,
             _ => errno::EINVAL,
         };

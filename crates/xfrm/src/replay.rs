@@ -1,4 +1,4 @@
-//! Sequence numbers and replay windows as the kernel shows them and takes them back: in two forms.
+//! Sequence numbers and replay windows as the kernel shows them and takes them back, in two forms.
 //!
 //! ```text
 //! plain:     last out, highest in, bitmap of 32: bit k is the number k before the highest
@@ -18,7 +18,7 @@ pub(crate) struct Extended {
     top: u64,
 }
 
-/// Numbers and window of one SA.
+/// The sequence numbers and the replay window of one SA.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Replay {
     out: u32,
@@ -27,11 +27,11 @@ pub(crate) struct Replay {
     extended: Option<Extended>,
 }
 
-/// Bits of a word.
+/// Bits of a word of the bitmap.
 const WORD: u64 = 32;
 
 impl Extended {
-    /// None where words are missing; where all are, they are zeros.
+    /// Reads the extended form; `None` if some of its words are missing. If all are missing, they are zeros.
     fn read(value: View<'_>) -> Option<Extended> {
         let count = usize::try_from(value.u32(replay_esn::WORDS)).ok()?;
         let bits = value.from(replay_esn::BYTES);
@@ -53,7 +53,7 @@ impl Extended {
         })
     }
 
-    /// What stands before the words.
+    /// The fields before the words.
     pub(crate) fn head(&self) -> [u8; replay_esn::BYTES] {
         let mut head = [0; replay_esn::BYTES];
         let numbers = [
@@ -70,7 +70,7 @@ impl Extended {
         head
     }
 
-    /// The word and bit of a number; None for a window that its words do not hold.
+    /// The word and bit of a number; `None` for number 0, and for a window of 0.
     fn place(&self, number: u64) -> Option<(usize, u32)> {
         let at = (number.checked_sub(1)?).checked_rem(u64::from(self.window))?;
         Some(((at / WORD) as usize, 1 << (at % WORD)))
@@ -78,8 +78,8 @@ impl Extended {
 }
 
 impl Replay {
-    /// What a request says; whether it makes sense with the rest of it (verify_replay and xfrm_init_replay of the
-    /// kernel).
+    /// Reads the numbers and window that a request states, and refuses them if they contradict the rest of the request
+    /// (verify_replay and xfrm_init_replay of the kernel).
     pub(crate) fn read(info: View<'_>, attributes: &Attributes<'_>) -> Result<Replay, Refusal> {
         let wants_extended = info.u8(sa_info::FLAGS) & flag::ESN != 0;
         let mut replay = Replay::default();
@@ -112,7 +112,8 @@ impl Replay {
         Ok(replay)
     }
 
-    /// The same for an SA that is there, whose form it must have (xfrm_replay_verify_len of the kernel).
+    /// As [`Replay::read`], for an existing SA: the request must have the SA's form (xfrm_replay_verify_len of the
+    /// kernel).
     pub(crate) fn read_change(&self, attributes: &Attributes<'_>) -> Result<Option<Replay>, Refusal> {
         let plain = attributes.get(attribute::REPLAY_VAL);
         let Some((held, value)) = self.extended.as_ref().zip(attributes.get(attribute::REPLAY_ESN_VAL))
@@ -139,12 +140,12 @@ impl Replay {
         Ok(Some(Replay { extended: Some(changed), ..Replay::default() }))
     }
 
-    /// The extended form, where the SA has it.
+    /// The extended form, if the SA has it.
     pub(crate) fn extended_form(&self) -> Option<&Extended> {
         self.extended.as_ref()
     }
 
-    /// The plain form.
+    /// The plain form: last number out, highest number in, bitmap.
     pub(crate) fn plain_form(&self) -> [u8; REPLAY_BYTES] {
         let mut field = [0; REPLAY_BYTES];
         for (to, number) in field.chunks_exact_mut(4).zip([self.out, self.top, self.bitmap]) {
@@ -158,12 +159,12 @@ impl Replay {
         self.extended.as_ref().map_or(u64::from(self.out), |extended| extended.out)
     }
 
-    /// The highest that was taken.
+    /// The highest number that was taken.
     pub(crate) fn in_number(&self) -> u64 {
         self.extended.as_ref().map_or(u64::from(self.top), |extended| extended.top)
     }
 
-    /// The numbers up to the highest that were taken, as far as it is known.
+    /// The numbers up to the highest that were taken, as far as the bitmap shows.
     pub(crate) fn taken(&self) -> impl Iterator<Item = u64> {
         let (top, window) = (self.in_number(), self.extended.as_ref().map_or(32, |extended| extended.window));
         (0..u64::from(window).min(top)).map(move |back| top - back).filter(|number| self.is_taken(*number))
@@ -189,7 +190,7 @@ impl Replay {
         changed
     }
 
-    /// With a highest number, and those before it that were taken.
+    /// With another highest number, and with the numbers before it that were taken.
     pub(crate) fn with_window(&self, top: u64, is_taken: impl Fn(u64) -> bool) -> Replay {
         let mut changed = self.clone();
         match &mut changed.extended {

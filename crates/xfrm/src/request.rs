@@ -13,10 +13,10 @@ use crate::wire::{
 };
 use ipsec::Family;
 
-/// Most numbers of a window of the old kind.
+/// Upper bound of the numbers of a window in the plain form.
 const PLAIN_WINDOW_MAX: u8 = 32;
 
-/// What the request asks for.
+/// The SA that a request asks for.
 pub(crate) fn read_sa(info: View<'_>, attributes: &Attributes<'_>) -> Result<Given, Refusal> {
     let family = check_families(info)?;
     check_protocol(info, attributes)?;
@@ -78,7 +78,7 @@ fn check_families(info: View<'_>) -> Result<Family, Refusal> {
     Ok(family)
 }
 
-/// Which attributes a protocol has.
+/// Refuses attributes that the protocol does not have, and the lack of those that it needs.
 fn check_protocol(info: View<'_>, attributes: &Attributes<'_>) -> Result<(), Refusal> {
     let has = |kinds: &[u16]| kinds.iter().any(|kind| attributes.has(*kind));
     const MAC: [u16; 2] = [attribute::ALG_AUTH, attribute::ALG_AUTH_TRUNC];
@@ -136,7 +136,7 @@ fn check_protocol(info: View<'_>, attributes: &Attributes<'_>) -> Result<(), Ref
     Ok(())
 }
 
-/// The length that a security context says of itself. There is no security module that would use it.
+/// Refuses a security context whose length is wrong. No security module uses the context.
 pub(crate) fn check_context(attributes: &Attributes<'_>) -> Result<(), Refusal> {
     let Some(value) = attributes.get(attribute::SEC_CTX) else { return Ok(()) };
     let (length, context) = (usize::from(value.u16(0)), usize::from(value.u16(6)));
@@ -157,7 +157,7 @@ fn check_mode(info: View<'_>, attributes: &Attributes<'_>) -> Result<(), Refusal
     Ok(())
 }
 
-/// XFRMA_SA_DIR, and what a window of extended numbers must be.
+/// XFRMA_SA_DIR; also refuses a window of 0 with extended numbers, unless the SA seals.
 fn read_direction(
     info: View<'_>,
     attributes: &Attributes<'_>,
@@ -174,7 +174,7 @@ fn read_direction(
     Ok(said)
 }
 
-/// What a kernel may have and this data plane has not.
+/// Refuses attributes that a kernel may serve and this data plane does not.
 pub(crate) fn check_not_served(attributes: &Attributes<'_>) -> Result<(), Refusal> {
     if attributes.u32(attribute::IF_ID).is_some_and(|id| id != 0) {
         return Err(no_interfaces());

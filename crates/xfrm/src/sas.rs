@@ -15,12 +15,12 @@ use ipsec::{Direction, Sa, SadError, Time};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Values of XFRMA_SA_DIR.
+/// Value of XFRMA_SA_DIR for an SA that opens; [`SAID_OUT`] is for one that seals.
 const SAID_IN: u8 = 1;
 const SAID_OUT: u8 = 2;
 
 impl Xfrm {
-    /// NEWSA and UPDSA.
+    /// NEWSA and UPDSA: adds an SA, or changes one.
     pub(crate) fn add_sa(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
         let attributes = Attributes::read(request.message, sa_info::BYTES)?;
         let given = read_sa(request.structure(), &attributes)?;
@@ -29,7 +29,7 @@ impl Xfrm {
         let current = attributes.get(attribute::LTIME_VAL).map(|value| Current::read(value, 0));
         let id = match found {
             None if is_update && self.lost.renew(given.destination, given.spi) => {
-                // Its keys went with the process that held it. The daemon is being told to make another.
+                // The SA's keys went with the process that held it. The daemon is being told to make another SA.
                 return Ok(());
             }
             None if is_update => return Err(Refusal::bare(errno::ESRCH)),
@@ -50,7 +50,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// Makes an SA and puts it into the tables, in the place of a larval one.
+    /// Makes an SA and puts it into the tables, in the place of a larval one if `larval` names it.
     pub(crate) fn insert_sa(
         &mut self,
         given: Given,
@@ -63,7 +63,7 @@ impl Xfrm {
         self.insert_as(direction, given, larval, current, clock)
     }
 
-    /// The same, where it is known what it does.
+    /// As [`Xfrm::insert_sa`], for an SA of which it is known whether it opens or seals.
     pub(crate) fn insert_as(
         &mut self,
         direction: Direction,
@@ -86,7 +86,7 @@ impl Xfrm {
             let first = Some(current.used).filter(|used| *used != 0).map(|used| clock.time_of(used));
             sa.carry_over(current.bytes, current.packets, first);
         }
-        // An SA that answers an ACQUIRE takes the place of what that left.
+        // An SA that answers an ACQUIRE takes the place of the ACQUIRE's larval SA.
         let is_same = |id: &StateId| {
             larval != Some(*id)
                 && self.states.get(*id).is_some_and(|state| state.given.destination == given.destination)
@@ -112,8 +112,8 @@ impl Xfrm {
         Ok(self.states.add(State { given, stage: Stage::Full(sa), added }))
     }
 
-    /// What an SA does. XFRMA_SA_DIR says it, or a reserved SPI; else the addresses of this machine; else what it did
-    /// before it was deleted, or the policies that wait for it.
+    /// Whether an SA opens or seals. XFRMA_SA_DIR says it, or a reserved SPI; else the addresses of this machine; else
+    /// its direction before it was deleted, or the policies that wait for it.
     fn direction(&self, given: &Given, larval: Option<StateId>) -> Direction {
         match given.said_direction {
             Some(SAID_IN) => return Direction::In,
@@ -125,17 +125,18 @@ impl Xfrm {
         match (is_local(given.source), is_local(given.destination)) {
             (true, false) => Direction::Out,
             (false, true) => Direction::In,
-            // Moved to an address that is not known yet, or between addresses that are both here.
+            // The SA moved to an address that is not known yet, or is between addresses that are both here.
             _ => {
                 let keys = given.algorithms.keys();
                 let before = self.numbers.direction(&self.engine, keys, given.spi);
-                // A daemon adds what it sends with before its own end is known, and asks for SPIs of what it receives.
+                // A daemon adds the SA that it sends with before its own end is known, and asks for SPIs of SAs that it
+                // receives with.
                 before.or_else(|| self.policies.direction_for(given)).unwrap_or(Direction::Out)
             }
         }
     }
 
-    /// UPDSA of an SA that is in use: lifetimes and ports change, keys and numbers do not.
+    /// UPDSA of an SA that is in use: changes lifetimes and ports, not keys and numbers.
     fn update_sa(&mut self, id: StateId, given: &Given) -> Result<(), Refusal> {
         let Some(state) = self.states.get_mut(id) else { return Ok(()) };
         let Stage::Full(sa) = &state.stage else { return Ok(()) };
@@ -166,9 +167,9 @@ impl Xfrm {
         Ok(())
     }
 
-    /// Ends SAs that seal and were removed: they seal nothing more, whichever threads still hold them. Whoever calls
-    /// has published tables without them, and waited until no thread looks by others: until then a packet may find no
-    /// other SA, and would be dropped.
+    /// Ends SAs that seal and were removed: they seal nothing more, whichever threads still hold them. The caller must
+    /// have published tables without them, and waited until no thread uses other tables: until then a packet may find
+    /// no other SA, and would be dropped.
     pub fn close_removed(&mut self) {
         for (print, sa) in std::mem::take(&mut self.removed) {
             let last = sa.close();
@@ -178,12 +179,12 @@ impl Xfrm {
         }
     }
 
-    /// Whether [`Xfrm::close_removed`] has something to do.
+    /// Whether [`Xfrm::close_removed`] has SAs to end.
     pub fn has_removed(&self) -> bool {
         !self.removed.is_empty()
     }
 
-    /// Ends SAs that were removed where one with the same keys comes: its numbers go on behind theirs.
+    /// Ends SAs that were removed if an SA with the same keys comes: its numbers go on behind theirs.
     fn close_same(&mut self, given: &Given) {
         if !self.removed.is_empty() {
             let print = self.numbers.print(&self.engine, given.algorithms.keys());
@@ -193,7 +194,7 @@ impl Xfrm {
         }
     }
 
-    /// Takes an SA out of all tables. One that opens takes nothing more; one that seals goes on until
+    /// Takes an SA out of all tables. An SA that opens takes nothing more from then on; one that seals goes on until
     /// [`Xfrm::close_removed`].
     pub(crate) fn remove_sa(&mut self, id: StateId) -> Option<State> {
         let state = self.states.remove(id)?;
@@ -222,7 +223,7 @@ impl Xfrm {
         Some(state)
     }
 
-    /// The SA of `struct xfrm_usersa_id`.
+    /// The SA that a `struct xfrm_usersa_id` names.
     fn find_sa(&self, view: View<'_>, attributes: &Attributes<'_>) -> Result<StateId, Refusal> {
         let kind = view.u8(sa_id::PROTOCOL);
         if ![protocol::ESP, protocol::AH, protocol::COMP].contains(&kind)
@@ -235,7 +236,7 @@ impl Xfrm {
         self.states.find(destination, spi).ok_or_else(missing)
     }
 
-    /// DELSA.
+    /// DELSA: removes an SA, also one that was lost with an earlier process.
     pub(crate) fn delete_sa(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
         let attributes = Attributes::read(request.message, sa_id::BYTES)?;
         let view = request.structure();
@@ -258,7 +259,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// GETSA of one.
+    /// GETSA: replies with one SA.
     pub(crate) fn get_sa(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
         let attributes = Attributes::read(request.message, sa_id::BYTES)?;
         let id = self.find_sa(request.structure(), &attributes)?;
@@ -299,7 +300,7 @@ impl Xfrm {
         let (mode, wanted) = (view.u8(sa_info::MODE), view.u32(sa_info::REQUEST));
         let mut given = Given::larval(source, destination, mode, wanted);
         given.sequence = view.u32(sa_info::SEQUENCE);
-        // One that waits for its SPI is taken, else one is made.
+        // A larval SA that waits for its SPI is taken; otherwise one is made.
         let of_sequence = self.states.find_sequence(given.sequence).filter(|id| {
             self.states
                 .get(*id)
@@ -336,7 +337,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// FLUSHSA.
+    /// FLUSHSA: removes all SAs.
     pub(crate) fn flush_sas(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
         Attributes::read(request.message, 1)?;
         let kind = request.structure().u8(0);
@@ -360,7 +361,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// EXPIRE as a request: the event is sent, and after a hard one the SA is gone.
+    /// EXPIRE as a request: sends the event, and after a hard limit removes the SA.
     pub(crate) fn expire_sa(&mut self, request: &Request<'_>, out: &mut Outbox) -> Result<(), Refusal> {
         Attributes::read(request.message, sa_info::WITH_HARD_BYTES)?;
         let view = request.structure();
@@ -377,7 +378,7 @@ impl Xfrm {
         Ok(())
     }
 
-    /// Sends EXPIRE; after a hard one the SA is gone.
+    /// Sends EXPIRE, and after a hard limit removes the SA.
     pub(crate) fn tell_expired(
         &mut self,
         id: StateId,
@@ -395,12 +396,12 @@ impl Xfrm {
         }
     }
 
-    /// Whether another larval SA without an SPI has room.
+    /// Whether there is room for another larval SA without an SPI.
     pub(crate) fn has_room_to_acquire(&self) -> bool {
         self.states.without_spi() < ACQUIRES_MAX
     }
 
-    /// Limits by time of an SA count from now on.
+    /// Has the limits by time of an SA looked at from now on.
     pub(crate) fn watch(&mut self, sa: &Sa, now: Time) {
         let limits = sa.limits();
         let by_use = [limits.soft, limits.hard].iter().any(|limit| limit.seconds_used.is_some());
@@ -409,7 +410,7 @@ impl Xfrm {
     }
 }
 
-/// `struct xfrm_user_expire`.
+/// Writes an EXPIRE message with its `struct xfrm_user_expire`.
 pub(crate) fn write_expire(writer: &mut Writer, reply: Reply, info: &[u8; sa_info::BYTES], is_hard: bool) {
     let mut structure = [0; sa_info::WITH_HARD_BYTES];
     structure[..sa_info::BYTES].copy_from_slice(info);

@@ -1,4 +1,4 @@
-//! One SA as the interface holds it: what was asked for, with its keys, and the SA of `ipsec` that came of it.
+//! One SA as the interface holds it: the request for it, with its keys, and the SA of `ipsec` that was made of it.
 
 use crate::algorithms::Algorithms;
 use crate::fields::{Clock, Current, Fields, RawLifetime, RawSelector, address_field, family_number};
@@ -29,7 +29,7 @@ impl Encap {
     }
 }
 
-/// What was asked for.
+/// The fields of a request for an SA.
 pub(crate) struct Given {
     pub(crate) selector: RawSelector,
     pub(crate) source: IpAddr,
@@ -39,7 +39,7 @@ pub(crate) struct Given {
     pub(crate) sequence: u32,
     pub(crate) request: u32,
     pub(crate) mode: u8,
-    /// Numbers of a window of the old kind.
+    /// Size of a window in the plain form, in numbers.
     pub(crate) window: u8,
     pub(crate) flags: u8,
     pub(crate) extra_flags: u32,
@@ -51,16 +51,16 @@ pub(crate) struct Given {
     pub(crate) replay_threshold: u32,
     pub(crate) timer_threshold: u32,
     pub(crate) mapping_threshold: u32,
-    /// XFRMA_SA_DIR.
+    /// XFRMA_SA_DIR, if the request had it.
     pub(crate) said_direction: Option<u8>,
 }
 
-/// The kernel's `net.core.xfrm_aevent_rseqth` and `xfrm_aevent_etime`.
+/// The kernel's `net.core.xfrm_aevent_rseqth`; [`TIMER_THRESHOLD`] is its `xfrm_aevent_etime`.
 pub(crate) const REPLAY_THRESHOLD: u32 = 2;
 pub(crate) const TIMER_THRESHOLD: u32 = 10;
 
 impl Given {
-    /// What an SA that is being negotiated is known by, and nothing else.
+    /// The fields of an SA that is being negotiated: those by which it is known, and nothing else.
     pub(crate) fn larval(source: IpAddr, destination: IpAddr, mode: u8, request: u32) -> Given {
         Given {
             selector: RawSelector::of_ends(source, destination),
@@ -94,14 +94,14 @@ impl Given {
         if self.mode == mode::TUNNEL { Mode::Tunnel } else { Mode::Transport }
     }
 
-    /// Numbers that the window holds: those of the new kind where it was asked for, else of the old.
+    /// Size of the window in numbers: of the extended form if the request has it, else of the plain one.
     fn window(&self) -> u32 {
         let asked = self.replay.extended_form().map_or(u32::from(self.window), |form| form.window);
         if asked == 0 { 0 } else { asked.clamp(WINDOW_MIN, WINDOW_MAX) }
     }
 
-    /// Makes the SA. `number` is the last one used, or the highest taken; the window knows those before it that were
-    /// taken.
+    /// Makes the SA. `number` is the last number used, or the highest taken; the window also gets the numbers before it
+    /// that were taken.
     pub(crate) fn make(
         &self,
         engine: &engine::Engine,
@@ -160,19 +160,19 @@ impl Given {
     }
 }
 
-/// How far an SA has come.
+/// The stage of an SA.
 pub(crate) enum Stage {
-    /// Being negotiated, until then: its SPI is reserved where it has one.
+    /// Being negotiated, until this time: its SPI, if it has one, is reserved.
     Larval(Time),
     /// In use.
     Full(Arc<Sa>),
 }
 
-/// One SA.
+/// One SA of the interface.
 pub(crate) struct State {
     pub(crate) given: Given,
     pub(crate) stage: Stage,
-    /// By the wall clock.
+    /// When it was added, in seconds of the wall clock.
     pub(crate) added: u64,
 }
 
@@ -192,7 +192,7 @@ impl State {
         self.sa().map(|sa| sa.direction())
     }
 
-    /// Bytes, packets and times.
+    /// Bytes, packets and times of the SA so far.
     pub(crate) fn current(&self, clock: Clock) -> Current {
         let Some(figures) = self.sa().map(|sa| sa.figures()) else {
             return Current { added: self.added, ..Current::default() };
@@ -205,7 +205,7 @@ impl State {
         }
     }
 
-    /// `struct xfrm_usersa_info`.
+    /// The SA's `struct xfrm_usersa_info`.
     pub(crate) fn info(&self, clock: Clock) -> [u8; sa_info::BYTES] {
         let given = &self.given;
         let mut fields = Fields::new();
@@ -229,12 +229,12 @@ impl State {
         fields.0
     }
 
-    /// `struct xfrm_usersa_id`.
+    /// The SA's `struct xfrm_usersa_id`.
     pub(crate) fn id(&self) -> [u8; sa_id::BYTES] {
         sa_id_of(self.given.destination, self.given.spi)
     }
 
-    /// The attributes that stand behind it, in the kernel's order; with keys.
+    /// Writes the attributes that stand behind `struct xfrm_usersa_info`, in the kernel's order; with keys.
     pub(crate) fn write_attributes(&self, writer: &mut Writer, clock: Clock) {
         let given = &self.given;
         if given.extra_flags != 0 {
@@ -262,7 +262,7 @@ impl State {
         }
     }
 
-    /// Numbers and window.
+    /// Writes its numbers and window, in the form that it has.
     pub(crate) fn write_replay(&self, writer: &mut Writer) {
         let replay = self.replay();
         match replay.extended_form() {
@@ -277,7 +277,7 @@ impl State {
         }
     }
 
-    /// Numbers and window as they are.
+    /// The SA's sequence numbers and window as they are now.
     pub(crate) fn replay(&self) -> Replay {
         let Some(sa) = self.sa() else { return self.given.replay.clone() };
         let number = sa.figures().sequence;
@@ -290,14 +290,14 @@ impl State {
         }
     }
 
-    /// A message of NEWSA, UPDSA and the like.
+    /// Writes a message of NEWSA, UPDSA and the like.
     pub(crate) fn write(&self, writer: &mut Writer, kind: u16, reply: Reply, clock: Clock) {
         writer.begin(kind, reply, &self.info(clock));
         self.write_attributes(writer, clock);
         writer.end();
     }
 
-    /// A message that it was deleted.
+    /// Writes the message that it was deleted.
     pub(crate) fn write_deleted(&self, writer: &mut Writer, reply: Reply, clock: Clock) {
         writer.begin(message::DELSA, reply, &self.id());
         writer.attribute(attribute::SA, &[&self.info(clock)]);
@@ -305,7 +305,7 @@ impl State {
         writer.end();
     }
 
-    /// A message of NEWAE.
+    /// Writes a message of NEWAE.
     pub(crate) fn write_aevent(&self, writer: &mut Writer, reply: Reply, flags: u32, clock: Clock) {
         let mut fields = Fields::<{ aevent::BYTES }>::new();
         fields.put(0, &self.id());

@@ -9,10 +9,10 @@ use ipsec::Time;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
-/// What an SA is in the order of additions.
+/// Number of an SA in the order of additions.
 pub(crate) type StateId = u64;
 
-/// What an SA is looked up by.
+/// Destination and SPI, by which an SA is looked up.
 pub(crate) type Key = (IpAddr, u32);
 
 /// Room that the record of a name has from the start, in bytes.
@@ -23,24 +23,24 @@ pub(crate) struct States {
     held: BTreeMap<StateId, State>,
     by_key: HashMap<Key, StateId>,
     larval: BTreeSet<(Time, StateId)>,
-    /// SPIs of larval ones, which packets of any destination may come with.
+    /// SPIs of larval SAs, which packets to any destination may bear.
     reserved: HashMap<u32, StateId>,
-    /// Larval ones without an SPI, by what they wait for.
+    /// Larval SAs without an SPI, by what they wait for.
     waiting: HashMap<Wanted, StateId>,
-    /// Larval ones by the number of the ACQUIRE that made them.
+    /// Larval SAs by the number of the ACQUIRE that made them.
     by_sequence: HashMap<u32, StateId>,
     next: StateId,
-    /// Records of what came and went.
+    /// Records of SAs that came and went since they were last taken.
     names: Vec<u8>,
-    /// Whether there were more of them than are kept.
+    /// Whether some of these records were not kept.
     has_lost_names: bool,
 }
 
-/// Longest records of what came and went, in bytes, before everything is to be written anew: a flush of all SAs has
-/// them.
+/// Upper bound of the records that are kept, in bytes, before everything is to be written anew: a flush of all SAs
+/// fits.
 const NAMES_BYTES_MAX: usize = 2 << 20;
 
-/// Ends, mode and request.
+/// Ends, mode and request number that a larval SA waits for.
 type Wanted = (IpAddr, IpAddr, u8, u32);
 
 fn wanted(given: &Given) -> Wanted {
@@ -52,12 +52,12 @@ impl States {
         self.held.len()
     }
 
-    /// Those without an SPI: they are in no other table, so that they have a bound of their own.
+    /// Number of larval SAs without an SPI: they are in no other table, so they have a bound of their own.
     pub(crate) fn without_spi(&self) -> usize {
         self.larval.len() - self.reserved.len()
     }
 
-    /// Those whose SPI is only reserved.
+    /// Number of SAs whose SPI is only reserved.
     pub(crate) fn reserved(&self) -> usize {
         self.reserved.len()
     }
@@ -71,7 +71,7 @@ impl States {
         self.held.get(&id)
     }
 
-    /// To change what is no part of its place in the table.
+    /// An SA, to change fields that do not decide its place in the table.
     pub(crate) fn get_mut(&mut self, id: StateId) -> Option<&mut State> {
         self.held.get_mut(&id)
     }
@@ -80,7 +80,7 @@ impl States {
         self.by_key.get(&(destination, spi)).copied()
     }
 
-    /// Adds one. Whoever calls has looked whether its place is free.
+    /// Adds an SA. The caller has checked that its place is free.
     pub(crate) fn add(&mut self, state: State) -> StateId {
         let id = self.next;
         self.next += 1;
@@ -133,12 +133,12 @@ impl States {
         }
     }
 
-    /// Records that one is gone, of this process or of an earlier one.
+    /// Records that an SA is gone, of this process or of an earlier one.
     pub(crate) fn note_gone(&mut self, destination: IpAddr, spi: u32) {
         self.note(|writer| write_gone(writer, destination, spi));
     }
 
-    /// Records that all of an earlier process are gone.
+    /// Records that all SAs of an earlier process are gone.
     pub(crate) fn note_flushed(&mut self) {
         self.note(|writer| {
             writer.begin(message::FLUSHSA, Reply::EVENT, &[0]);
@@ -146,13 +146,13 @@ impl States {
         });
     }
 
-    /// The records since the last call; None where some were not kept.
+    /// The records since the last call; `None` if some were not kept.
     pub(crate) fn take_names(&mut self) -> Option<Vec<u8>> {
         let names = std::mem::take(&mut self.names);
         (!std::mem::take(&mut self.has_lost_names)).then_some(names)
     }
 
-    /// Newest first, from below a number on.
+    /// SAs with a lower number than this, the newest first.
     pub(crate) fn before(&self, id: StateId) -> impl Iterator<Item = (StateId, &State)> {
         self.held.range(..id).rev().map(|(id, state)| (*id, state))
     }
@@ -161,18 +161,18 @@ impl States {
         self.before(StateId::MAX)
     }
 
-    /// A larval one without an SPI that is for the same ends, mode and request.
+    /// The larval SA without an SPI for the same ends, mode and request number.
     pub(crate) fn find_acquired(&self, given: &Given) -> Option<StateId> {
         self.waiting.get(&wanted(given)).copied()
     }
 
-    /// Whether an SPI is reserved for a request: whoever was asked for the SA is at it.
+    /// Whether an SPI is reserved for a request number: the daemon that was asked for the SA is at work on it.
     pub(crate) fn is_negotiated(&self, request: u32) -> bool {
         let mut reserved = self.reserved.values().filter_map(|id| self.get(*id));
         reserved.any(|state| state.given.request == request)
     }
 
-    /// Larval ones without an SPI for a mode and a request, between these ends if they are known.
+    /// Larval SAs without an SPI for a mode and a request number, between these ends if they are known.
     pub(crate) fn acquired_for(
         &self,
         ends: Option<(IpAddr, IpAddr)>,
@@ -186,17 +186,17 @@ impl States {
         found.map(|(_, id)| *id).collect()
     }
 
-    /// The larval one that an ACQUIRE of this number made.
+    /// The larval SA that an ACQUIRE of this number made.
     pub(crate) fn find_sequence(&self, sequence: u32) -> Option<StateId> {
         self.by_sequence.get(&sequence).copied()
     }
 
-    /// When the next larval one ends.
+    /// When the next larval SA ends.
     pub(crate) fn larval_due(&self) -> Option<Time> {
         self.larval.first().map(|(due, _)| *due)
     }
 
-    /// One whose time is over.
+    /// A larval SA whose time is over.
     pub(crate) fn next_over(&self, now: Time) -> Option<StateId> {
         self.larval.first().filter(|(due, _)| *due <= now).map(|(_, id)| *id)
     }

@@ -1,5 +1,5 @@
-//! What a client sent: structures and attributes, read where they stand. Nothing is copied, so that nothing but the
-//! datagram has to be wiped.
+//! Messages of clients: structures and attributes, read in place. Nothing is copied, so that only the datagram has to
+//! be wiped.
 
 use crate::refusal::Refusal;
 use crate::wire::{
@@ -8,8 +8,8 @@ use crate::wire::{
     attribute, errno, migrate, policy_info, replay_esn, sa_info, template,
 };
 
-/// A structure. What lies behind its end reads as zeros: lengths are checked before, and an error here would have
-/// nobody to go to.
+/// A structure. Bytes behind its end read as zeros: lengths are checked before, and an error here would have no
+/// receiver.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a>(pub(crate) &'a [u8]);
 
@@ -34,12 +34,12 @@ impl<'a> View<'a> {
         u64::from_ne_bytes(self.array(at))
     }
 
-    /// In the network's order.
+    /// A port, in the network's byte order.
     pub(crate) fn port(self, at: usize) -> u16 {
         u16::from_be_bytes(self.array(at))
     }
 
-    /// In the network's order.
+    /// An SPI, in the network's byte order.
     pub(crate) fn spi(self, at: usize) -> u32 {
         u32::from_be_bytes(self.array(at))
     }
@@ -72,7 +72,7 @@ impl Header {
     }
 }
 
-/// Whole messages of a datagram, as the kernel goes through them: up to the first whose length lies.
+/// The whole messages of a datagram, as the kernel goes through them: up to the first one with an impossible length.
 pub(crate) fn messages(mut datagram: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
     std::iter::from_fn(move || {
         let header = Header::read(datagram.get(..HEADER_BYTES)?);
@@ -86,16 +86,17 @@ pub(crate) fn messages(mut datagram: &[u8]) -> impl Iterator<Item = (Header, &[u
     })
 }
 
-/// The attributes of one message; of two of a type the last.
+/// The attributes of one message; of two attributes of a type, the last.
 pub(crate) struct Attributes<'a> {
     values: [Option<&'a [u8]>; attribute::LAST as usize + 1],
 }
 
-/// Bits of the type that say how a value is to be read, not what it is.
+/// Mask of the bits of an attribute's type that say what it is; the other bits say how its value is to be read.
 const TYPE_MASK: u16 = 0x3fff;
 
 impl<'a> Attributes<'a> {
-    /// The attributes behind a structure of so many bytes. Types that nobody knows are passed over, as the kernel does.
+    /// Reads the attributes behind a structure of `structure_bytes` bytes. Unknown types are passed over, as in the
+    /// kernel.
     pub(crate) fn read(message: &'a [u8], structure_bytes: usize) -> Result<Attributes<'a>, Refusal> {
         let begin = HEADER_BYTES + structure_bytes;
         if message.len() < begin {
@@ -133,7 +134,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// The least length of a value.
+/// Lower bound of the length of a value, in bytes.
 fn bytes_min(kind: u16) -> usize {
     match kind {
         attribute::SA => sa_info::BYTES,

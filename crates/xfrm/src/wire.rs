@@ -12,7 +12,7 @@ pub(crate) const HEADER_BYTES: usize = 16;
 /// Length of an attribute's header.
 pub(crate) const ATTRIBUTE_HEADER_BYTES: usize = 4;
 
-/// Types of messages that are netlink's own.
+/// netlink's own types of messages, flags of headers, and attributes of acknowledgements.
 pub(crate) mod netlink {
     pub(crate) const NOOP: u16 = 1;
     pub(crate) const ERROR: u16 = 2;
@@ -34,7 +34,7 @@ pub(crate) mod netlink {
     pub(crate) const ACK_OFFSET: u16 = 2;
 }
 
-/// Types of messages.
+/// XFRM's types of messages (XFRM_MSG_*).
 pub(crate) mod message {
     pub(crate) const NEWSA: u16 = 0x10;
     pub(crate) const DELSA: u16 = 0x11;
@@ -62,7 +62,7 @@ pub(crate) mod message {
     pub(crate) const GETDEFAULT: u16 = 0x28;
 }
 
-/// Types of attributes.
+/// XFRM's types of attributes (XFRMA_*).
 pub(crate) mod attribute {
     pub(crate) const ALG_AUTH: u16 = 1;
     pub(crate) const ALG_CRYPT: u16 = 2;
@@ -132,7 +132,7 @@ pub(crate) mod protocol {
     pub(crate) const AH: u8 = 51;
     pub(crate) const DSTOPTS: u8 = 60;
     pub(crate) const COMP: u8 = 108;
-    /// All three of IPsec.
+    /// IPSEC_PROTO_ANY: any of ESP, AH and IPComp.
     pub(crate) const IPSEC_ANY: u8 = 255;
 }
 
@@ -153,7 +153,7 @@ pub(crate) mod flag {
     pub(crate) const NO_PMTU_DISCOVERY: u8 = 4;
     pub(crate) const AF_UNSPEC: u8 = 32;
     pub(crate) const ESN: u8 = 128;
-    /// Of the attribute of extra flags.
+    /// A bit of XFRMA_SA_EXTRA_FLAGS, not of `flags`.
     pub(crate) const DONT_ENCAP_DSCP: u32 = 1;
 }
 
@@ -190,11 +190,11 @@ pub(crate) mod sa_info {
     pub(crate) const WINDOW: usize = 215;
     pub(crate) const FLAGS: usize = 216;
     pub(crate) const BYTES: usize = 224;
-    /// `struct xfrm_userspi_info`, which begins with it.
+    /// Fields of `struct xfrm_userspi_info` behind the `struct xfrm_usersa_info` that it begins with.
     pub(crate) const SPI_MIN: usize = 224;
     pub(crate) const SPI_MAX: usize = 228;
     pub(crate) const WITH_RANGE_BYTES: usize = 232;
-    /// `struct xfrm_user_expire`, which begins with it.
+    /// Fields of `struct xfrm_user_expire` behind the `struct xfrm_usersa_info` that it begins with.
     pub(crate) const HARD: usize = 224;
     pub(crate) const WITH_HARD_BYTES: usize = 232;
 }
@@ -217,7 +217,7 @@ pub(crate) mod aevent {
 
     pub(crate) const REPLAY_THRESHOLD: u32 = 1;
     pub(crate) const TIMER_THRESHOLD: u32 = 8;
-    /// The cause of an event: somebody changed it.
+    /// XFRM_AE_CU: the cause of an event is that a request changed the SA.
     pub(crate) const UPDATED: u32 = 64;
 }
 
@@ -233,10 +233,10 @@ pub(crate) mod policy_info {
     pub(crate) const FLAGS: usize = 162;
     pub(crate) const SHARE: usize = 163;
     pub(crate) const BYTES: usize = 168;
-    /// `struct xfrm_user_polexpire`, which begins with it.
+    /// Fields of `struct xfrm_user_polexpire` behind the `struct xfrm_userpolicy_info` that it begins with.
     pub(crate) const HARD: usize = 168;
     pub(crate) const WITH_HARD_BYTES: usize = 176;
-    /// The last kind of sharing.
+    /// Highest value of `share` (XFRM_SHARE_UNIQUE).
     pub(crate) const SHARE_LAST: u8 = 3;
 }
 
@@ -260,7 +260,7 @@ pub(crate) mod template {
     pub(crate) const OPTIONAL: usize = 50;
     pub(crate) const ALGORITHMS: usize = 52;
     pub(crate) const BYTES: usize = 64;
-    /// Most of one policy.
+    /// Upper bound of templates in a policy (XFRM_MAX_DEPTH).
     pub(crate) const MAX: usize = 6;
 }
 
@@ -301,13 +301,13 @@ pub(crate) mod migrate {
     pub(crate) const BYTES: usize = 76;
 }
 
-/// Lengths of what stands before the key in attributes of algorithms.
+/// Offsets and lengths of the fields before the key in attributes of algorithms.
 pub(crate) mod algorithm {
     pub(crate) const NAME_BYTES: usize = 64;
     pub(crate) const KEY_BITS: usize = 64;
-    /// `struct xfrm_algo`.
+    /// Length of `struct xfrm_algo` without its key.
     pub(crate) const PLAIN_BYTES: usize = 68;
-    /// Of `struct xfrm_algo_auth` and `struct xfrm_algo_aead`: bits of the ICV.
+    /// Where the ICV's length in bits stands in `struct xfrm_algo_auth` and `struct xfrm_algo_aead`.
     pub(crate) const ICV_BITS: usize = 68;
     pub(crate) const WITH_ICV_BYTES: usize = 72;
 }
@@ -321,7 +321,7 @@ pub(crate) mod replay_esn {
     pub(crate) const IN_HIGH: usize = 16;
     pub(crate) const WINDOW: usize = 20;
     pub(crate) const BYTES: usize = 24;
-    /// Most words of a bitmap.
+    /// Upper bound of the words of a bitmap.
     pub(crate) const WORDS_MAX: u32 = 128;
 }
 
@@ -337,10 +337,10 @@ pub(crate) const POLICY_TYPE_BYTES: usize = 6;
 pub(crate) const SEC_CTX_BYTES: usize = 8;
 pub(crate) const KMADDRESS_BYTES: usize = 40;
 pub(crate) const OFFLOAD_BYTES: usize = 8;
-/// UDP_ENCAP_ESPINUDP.
+/// UDP_ENCAP_ESPINUDP: the type of encapsulation of ESP in UDP.
 pub(crate) const ENCAP_ESP_IN_UDP: u16 = 2;
 
-/// The errors that are answered with.
+/// Error numbers that requests are answered with.
 pub(crate) mod errno {
     pub(crate) const ENOENT: i32 = 2;
     pub(crate) const ESRCH: i32 = 3;

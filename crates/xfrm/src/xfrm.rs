@@ -1,4 +1,4 @@
-//! The tables and the clients.
+//! The IPsec tables, and the clients that read and change them.
 
 use crate::client::Client;
 use crate::dump::Dump;
@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// What is decided for a data plane.
+/// Settings of a data plane that its operator decides.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Whether suites may be used that are weak: 3DES-CBC and no encryption.
+    /// Whether weak suites may be used: 3DES-CBC and no encryption.
     pub weak_suites: bool,
-    /// Whether the SAs to a peer that is at another address or port, as its newest packet proves, follow it at once, or
-    /// only when the IKE daemon says so. It is told in either case.
+    /// Whether SAs follow a peer at once when its newest packet proves another address or port; else they follow when
+    /// the IKE daemon says so. The daemon is told of the move in either case.
     pub follow_mappings: bool,
 }
 
@@ -29,10 +29,10 @@ impl Default for Settings {
     }
 }
 
-/// Most clients that are known at once; others are answered, and get no events.
+/// Upper bound of clients that are known at once. Further clients get answers, but no events and no long listings.
 pub const CLIENTS_MAX: usize = 256;
 
-/// What is known of a client.
+/// Record of a client: its port, groups and options, and a listing in progress.
 #[derive(Default)]
 pub(crate) struct Known {
     pub(crate) port: u32,
@@ -41,7 +41,7 @@ pub(crate) struct Known {
     pub(crate) dump: Option<Dump>,
 }
 
-/// All that a kernel's tables of IPsec hold, and who listens to changes of them.
+/// The IPsec tables of a kernel, and the clients that listen to their changes.
 pub struct Xfrm {
     pub(crate) engine: Engine,
     pub(crate) settings: Settings,
@@ -51,15 +51,15 @@ pub struct Xfrm {
     pub(crate) states: States,
     pub(crate) policies: Policies,
     pub(crate) numbers: Numbers,
-    /// SAs that seal, are in no table any more, and were not ended yet.
+    /// SAs that seal, were taken out of all tables, and are not ended yet.
     pub(crate) removed: Vec<(Option<Print>, Arc<Sa>)>,
     pub(crate) lost: Lost,
     pub(crate) local: HashSet<IpAddr>,
     pub(crate) is_full: bool,
     pub(crate) acquire_sequence: u32,
-    /// Tells limits by time.
+    /// Raises the events of SAs' limits by time.
     pub(crate) timer: Worker,
-    /// When limits by time of SAs are to be looked at.
+    /// When to look next at SAs' limits by time; `None` if no SA has such a limit.
     pub(crate) limits_due: Option<Time>,
     pub(crate) clients: BTreeMap<Client, Known>,
 }
@@ -87,44 +87,45 @@ impl Xfrm {
         }
     }
 
-    /// The SAs, for threads to read: whoever calls clones them once [`Xfrm::versions`] changed.
+    /// The SAs, for threads to read: the caller clones them again once [`Xfrm::versions`] has changed.
     pub fn sad(&self) -> &Sad {
         &self.sad
     }
 
-    /// The policies, likewise.
+    /// The policies, for threads to read as [`Xfrm::sad`].
     pub fn spd(&self) -> &Spd {
         &self.spd
     }
 
-    /// Numbers of the versions of [`Xfrm::sad`] and [`Xfrm::spd`]: each is another once its table changed.
+    /// Version numbers of [`Xfrm::sad`] and [`Xfrm::spd`]: each grows when its table changes.
     pub fn versions(&self) -> (u64, u64) {
         self.versions
     }
 
-    /// The addresses of this machine. They decide what an SA does that is added without a reserved SPI and without
-    /// XFRMA_SA_DIR.
+    /// Sets the addresses of this machine. They decide whether an SA seals or opens that is added without a reserved
+    /// SPI and without XFRMA_SA_DIR.
     pub fn set_local(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         self.local = addresses.into_iter().collect();
     }
 
-    /// Whether requests that add something are refused from now on (ENOMEM), since there is no memory for what they
-    /// would add.
+    /// Sets whether requests that add something are refused from now on (ENOMEM), because no memory is left for what
+    /// they would add.
     pub fn set_full(&mut self, is_full: bool) {
         self.is_full = is_full;
     }
 
-    /// A client is gone.
+    /// Forgets a client that is gone.
     pub fn forget(&mut self, client: Client) {
         self.clients.remove(&client);
     }
 
-    /// Whether a listing for a client goes on once it has read what there is: then [`Xfrm::continue_dump`] is called.
+    /// Whether a listing for a client goes on once the client has read what was sent: then [`Xfrm::continue_dump`] is
+    /// called.
     pub fn is_dumping(&self, client: Client) -> bool {
         self.clients.get(&client).is_some_and(|known| known.dump.is_some())
     }
 
-    /// Sends a datagram to the members of a group; whether there is any.
+    /// Sends a datagram to the members of a group; returns whether there are any.
     pub(crate) fn multicast(&self, group: u32, out: &mut Outbox, write: impl FnOnce(&mut Writer)) -> bool {
         let mut members = self.clients.iter().filter(|(_, known)| known.groups & group != 0).peekable();
         if members.peek().is_none() {

@@ -70,6 +70,32 @@ fn imports_stand_in_one_block() {
     assert_eq!(divided(text), [6, 14]);
 }
 
+/// Words in which a clause stands where a noun belongs: "the bytes of the text" says more than "so many".
+const FOR_A_NOUN: [&str; 2] = ["so many", "of whom"];
+
+/// The doc comments with such words, with their numbers.
+fn for_a_noun(text: &str) -> Vec<usize> {
+    let docs = (1..).zip(text.lines()).filter(|(_, line)| line.trim_start().starts_with("///"));
+    docs.filter(|(_, line)| FOR_A_NOUN.iter().any(|words| line.contains(words))).map(|(at, _)| at).collect()
+}
+
+/// Product code: help texts of commands, which people read as sentences, and tests are left out.
+#[test]
+fn doc_comments_have_nouns() {
+    let is_help = |path: &str| {
+        ["crates/cli/src/args", "crates/options/", "crates/measuring/"].iter().any(|of| path.starts_with(of))
+    };
+    let files = sources("crates", "rs");
+    let product = files.iter().filter(|source| source.path.contains("/src/") && !is_help(&source.path));
+    let wrong: Vec<_> = product
+        .flat_map(|source| {
+            for_a_noun(&source.text).into_iter().map(|number| format!("{}:{number}", source.path))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "comments that say {FOR_A_NOUN:?}:\n{}", wrong.join("\n"));
+    assert_eq!(for_a_noun("//! so many\n    /// Of so many bytes.\n// of whom\n/// The bytes.\n"), [2]);
+}
+
 /// A file has the name of its module, and its submodules lie in the folder of that name. Programs of tests share
 /// modules in folders, where a file of its own would be one more program.
 #[test]

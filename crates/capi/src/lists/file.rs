@@ -1,8 +1,8 @@
 //! The file of a list: `KYRLT001.LST` to `KYRLT999.LST`, the first number that is free.
 //!
-//! It is made anew, for its owner alone: where there is something of that name already, a link among others, the next
-//! number is taken. CCA begins again at 001 and overwrites, which would let whoever may write to the folder choose what
-//! is overwritten.
+//! The file is created new, with access for its owner alone: if something of that name exists, even a link, the next
+//! number is taken. CCA begins again at 001 and overwrites, which would let anybody who may write to the folder choose
+//! what is overwritten.
 
 use super::NAME_BYTES;
 use home::place;
@@ -22,18 +22,19 @@ const NUMBERS: u32 = 999;
 /// Length of a file's name, with the slash before it.
 const FILE_BYTES: usize = "/KYRLT000.LST".len();
 
-/// The folder of a store's lists, which is open: it stays the one that was found.
+/// The folder of a store's lists. It is held open, so that its path cannot lead elsewhere later.
 pub struct Folder {
     name: Vec<u8>,
     folder: OwnedFd,
 }
 
 impl Folder {
-    /// That which the store's environment variable names, else the working folder.
+    /// Opens the folder that the store's environment variable names, else the working folder.
     ///
     /// # Errors
-    /// 8/161 where it cannot be opened, and in a program with another user's rights, which looks at no variable and
-    /// would write to a folder of its caller's choice; 8/72 where its name is so long that that of a file has no room.
+    /// 8/161 if the folder cannot be opened, and in a program with another user's rights, which reads no variable and
+    /// would write to a folder of its caller's choice; 8/72 if the folder's name is so long that no file's name fits
+    /// behind it.
     pub fn of(store: Store) -> Result<Self, Codes> {
         if place::is_set_id() {
             return Err(code::DATA_SET);
@@ -59,11 +60,11 @@ impl Folder {
         Ok(Self { name, folder })
     }
 
-    /// Writes a new file; its name, with that of the folder.
+    /// Writes a new file; returns the file's name with its folder.
     ///
     /// # Errors
-    /// 8/161 where none can be made, and where all numbers are taken; 8/185 where the disk does not take it: then there
-    /// is none.
+    /// 8/161 if no file can be made or all numbers are taken; 8/185 if the disk does not take the content, and then no
+    /// file is left.
     pub fn write(&self, content: &[u8]) -> Result<Vec<u8>, Codes> {
         for number in 1..=NUMBERS {
             let file = format!("KYRLT{number:03}.LST");
@@ -75,7 +76,7 @@ impl Folder {
                 Err(_) => return Err(code::DATA_SET),
             };
             if File::from(made).write_all(content).is_err() {
-                // A list that ends early must not pass for a whole one.
+                // A list that ends early must not pass for a complete list.
                 let _ = unlinkat(&self.folder, &file, AtFlags::empty());
                 return Err(code::DISK);
             }
@@ -85,7 +86,7 @@ impl Folder {
     }
 }
 
-/// The environment variable that names the folder.
+/// The environment variable that names the folder of a store's lists.
 fn variable(store: Store) -> &'static str {
     match store {
         Store::Des => "CSUDESLD",

@@ -17,13 +17,13 @@ use wire::pattern::LabelPattern;
 
 /// Length of the header, and of a record.
 const RECORD_BYTES: usize = 154;
-/// Where the ends of both lines are.
+/// Offsets of the two line ends, CR and LF, in the header and in each record.
 const LINE_ENDS: [usize; 2] = [75, 152];
-/// What stands in the place of type and form of a key that is not there.
+/// The text in place of key type and form if a record has no token.
 const NO_KEY: &str = "NO-KEY";
 const DAY_S: u64 = 24 * 60 * 60;
 
-/// The list.
+/// The whole list: the header, and a record for each row.
 pub fn list(store: Store, pattern: &LabelPattern, now_unix_s: u64, rows: &[RecordRow]) -> Vec<u8> {
     let name = match store {
         Store::Des => "DES KEY-RECORD-LIST",
@@ -41,7 +41,7 @@ pub fn list(store: Store, pattern: &LabelPattern, now_unix_s: u64, rows: &[Recor
     list
 }
 
-/// A record with texts at these places.
+/// A blank header or record with these texts at these offsets.
 fn record(texts: &[(usize, &str)]) -> Vec<u8> {
     let mut record = vec![b' '; RECORD_BYTES];
     for (at, text) in texts {

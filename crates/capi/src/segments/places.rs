@@ -2,17 +2,18 @@
 
 use wire::bounds::KEYWORD_BYTES;
 
-/// How the keywords of a verb say which segment comes.
+/// The keywords by which a verb says which segment of a text comes.
 pub(super) struct Places {
-    /// The first of several, one between, and the last; a verb of two words has no last one.
+    /// Keywords of the first of several segments, of one between, and of the last; a verb with two keywords has no last
+    /// one.
     first: &'static str,
     between: &'static str,
     last: Option<&'static str>,
-    /// The whole text, where there is a word for it.
+    /// The keyword of a whole text, if there is one.
     only: Option<&'static str>,
-    /// What it is where none of them is given.
+    /// The keyword that is assumed if the caller gives none.
     default: &'static str,
-    /// Methods that pad a text, or end it otherwise; between they are CBC.
+    /// Methods that pad or otherwise end a text; their segments before the last are done by CBC.
     ending: &'static [&'static str],
 }
 
@@ -54,7 +55,7 @@ impl Places {
         [Some(self.first), Some(self.between), self.last, self.only].into_iter().flatten()
     }
 
-    /// Which of its words is given.
+    /// The segment keyword that the caller gives, else the default.
     fn given(&self, words: &[u64]) -> &'static str {
         self.all().find(|text| words.contains(&word(text))).unwrap_or(self.default)
     }
@@ -65,7 +66,7 @@ impl Places {
         given == self.between || self.last == Some(given)
     }
 
-    /// The keywords of a segment.
+    /// The keywords of one segment: the caller's, with the keyword of that segment.
     pub(super) fn of(&self, words: &[u64], place: Place) -> Vec<u64> {
         let (given, goes_on) = (self.given(words), self.goes_on(words));
         let ends = self.last == Some(given) || self.only == Some(given);

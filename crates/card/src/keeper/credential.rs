@@ -1,20 +1,20 @@
-//! The passphrase that a keeper unseals itself with: read once, from a descriptor that whoever started the keeper has
-//! opened and looked at, before the sandbox closes.
+//! The passphrase that a keeper unseals itself with. It is read once, before the sandbox closes, from a descriptor that
+//! the program that started the keeper has opened and checked.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use zeroize::Zeroizing;
 
-/// Longest credential, in bytes: as long as a passphrase that is typed may be.
+/// Longest credential, in bytes: the longest passphrase that can be typed.
 pub const BYTES_MAX: usize = 4096;
 
 /// Reads the passphrase; one line feed at its end is removed.
 ///
 /// # Errors
-/// Why there is none, for people; never a part of it.
+/// Why there is no passphrase, in words that hold no part of it.
 pub fn read(file: OwnedFd) -> Result<Zeroizing<Vec<u8>>, String> {
-    // Of its full size from the start: a buffer that grows leaves copies behind.
+    // The buffer has its full size from the start: one that grows would leave copies behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(BYTES_MAX + 1));
     let read = File::from(file).take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|cause| format!("the credential is not read: {cause}"))?;

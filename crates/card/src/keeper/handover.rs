@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use wire::control::{NewState, RegisterRow, Unsealing};
 
-/// How long the successor waits: the other one answers as soon as it looks.
+/// How long the successor waits for the registers: the other keeper sends them as soon as it reads its order.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// What passes between two keepers, and never the daemon.
+/// The message from one keeper to the next, which the daemon never sees.
 #[derive(Serialize, Deserialize)]
 struct HandedOver {
     registers: Registers,
@@ -26,8 +26,8 @@ struct HandedOver {
 }
 
 impl Keeper {
-    /// Gives the registers to the keeper at the other end, unless a key is being loaded or handed out: the successor
-    /// then finds the end of the channel. Whether they were given.
+    /// Gives the registers to the keeper at the other end, unless a key is being loaded or handed out: then the
+    /// successor finds the end of the channel. Returns whether they were given.
     pub(super) fn hand_over(&self, to: &Channel) -> bool {
         let is_loading = |row: &RegisterRow| row.new_state != NewState::Empty;
         if self.officers.is_some() || !self.spread.all_settled() || self.rows().iter().any(is_loading) {
@@ -42,7 +42,7 @@ impl Keeper {
         to.try_send(&all, &[]).is_ok()
     }
 
-    /// Takes the registers of the keeper at the other end, where this one has none.
+    /// Takes the registers of the keeper at the other end, if this keeper holds none.
     pub(super) fn take_over(&mut self, from: &Channel) {
         if self.officers.is_some() {
             return;

@@ -14,7 +14,7 @@ use zeroize::Zeroize;
 
 const LABEL: &[u8] = b"cryptand insecure development";
 
-/// Fills the current registers of every domain.
+/// Fills the current registers of every domain with keys derived from a seed.
 pub fn fill(engine: &Engine, registers: &mut Registers, seed: u64) {
     for domain in 0..registers.domains() {
         for register in Register::ALL {
@@ -26,7 +26,7 @@ pub fn fill(engine: &Engine, registers: &mut Registers, seed: u64) {
     }
 }
 
-/// The key of a register; the first [`Register::key_bytes`] of these bytes.
+/// Bytes of which the first [`Register::key_bytes`] are the key of a register.
 fn key(engine: &Engine, register: Register, domain: u16, seed: u64) -> [u8; 32] {
     let name: &[u8] = match register {
         Register::Sym => b"sym",

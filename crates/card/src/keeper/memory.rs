@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-/// What is free, in KiB, as the kernel says before the sandbox closes: afterwards there are no files. Nothing where it
-/// does not say.
+/// Free memory in KiB, by the machine and by the control groups. It is read before the sandbox closes, since afterwards
+/// there are no files. 0 if the kernel does not tell it.
 pub fn available_kib() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| of_machine(&text)).unwrap_or(0);
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();

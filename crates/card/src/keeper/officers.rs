@@ -1,4 +1,4 @@
-//! What takes two officers: the halves that each of them did.
+//! Orders that take two officers, and which officer has done which half.
 //!
 //! | what | who |
 //! |---|---|
@@ -17,10 +17,10 @@ use wire::control::{OfficerOrder, OfficerRefusal, Part, PendingOrder, Register, 
 /// How long an order waits for the second officer.
 pub const WAIT: Duration = Duration::from_secs(15 * 60);
 
-/// Halves that were done.
+/// The halves that officers have done, and the order that waits for a second officer.
 #[derive(Default)]
 pub struct Officers {
-    /// By domain and register: who gave the first part of a key that is not complete yet.
+    /// Officers who gave the first part of a key that is not complete yet, by domain and register.
     first_parts: BTreeMap<(u16, u8), u32>,
     waiting: Option<Waiting>,
     given: u64,
@@ -33,11 +33,11 @@ struct Waiting {
 }
 
 impl Officers {
-    /// Whether this officer may do this alone, after what was done before.
+    /// Refuses an order that this officer may not give alone after the earlier orders.
     ///
     /// # Errors
     /// [`OfficerRefusal::SameOfficer`] for the last part of a key whose first part came from the same officer, or from
-    /// nobody knows whom: it was unsealed.
+    /// an unknown one since it was unsealed; and for orders that another officer must confirm.
     pub fn may(&self, officer: u32, order: &OfficerOrder) -> Result<(), OfficerRefusal> {
         match order {
             OfficerOrder::LoadPart { domain, register, part: Part::Last, .. }
@@ -52,7 +52,7 @@ impl Officers {
         }
     }
 
-    /// Notes what an officer has done.
+    /// Notes an officer's order that was carried out. If it changed registers, the order that waits is dropped.
     pub fn done(&mut self, officer: u32, order: &OfficerOrder) {
         match order {
             OfficerOrder::LoadPart { domain, register, part: Part::First, .. } => {
@@ -94,16 +94,18 @@ impl Officers {
         Ok(shown)
     }
 
-    /// What waits.
+    /// The order that waits for a second officer; `None` if there is none, or if it waited for [`WAIT`].
     pub fn pending(&mut self, now: Instant) -> Option<PendingOrder> {
         self.waiting.take_if(|waiting| now.saturating_duration_since(waiting.since) >= WAIT);
         self.waiting.as_ref().map(|waiting| waiting.shown)
     }
 
-    /// The order with this number, which another officer gave, to be carried out now. It is not pending any longer.
+    /// Takes the order with this number, which another officer gave, to be carried out now. It is not pending any
+    /// longer.
     ///
     /// # Errors
-    /// [`OfficerRefusal::NothingPending`], or [`OfficerRefusal::SameOfficer`], after which it remains pending.
+    /// [`OfficerRefusal::NothingPending`] if no order of this number waits; [`OfficerRefusal::SameOfficer`] if this
+    /// officer gave it, after which it remains pending.
     pub fn confirm(
         &mut self,
         officer: u32,

@@ -6,12 +6,12 @@
 use std::time::{Duration, Instant};
 use wire::control::OfficerRefusal;
 
-/// Wrong passphrases in a row without a wait.
+/// Number of wrong passphrases in a row that cost no wait.
 pub const FREE: u32 = 3;
-/// The longest wait.
+/// Longest wait after a wrong passphrase.
 pub const WAIT_MAX: Duration = Duration::from_secs(300);
 
-/// Passphrases that were tried since the last right one.
+/// The number of wrong passphrases since the last right one, and the wait that follows.
 #[derive(Default)]
 pub struct Passphrases {
     wrong: u32,
@@ -19,10 +19,10 @@ pub struct Passphrases {
 }
 
 impl Passphrases {
-    /// Whether one may be tried now.
+    /// Refuses to try a passphrase during a wait.
     ///
     /// # Errors
-    /// [`OfficerRefusal::Wait`] with the seconds until then.
+    /// [`OfficerRefusal::Wait`] with the seconds until the wait is over.
     pub fn may_try(&self, now: Instant) -> Result<(), OfficerRefusal> {
         match self.not_before.map(|at| at.saturating_duration_since(now)) {
             Some(wait) if !wait.is_zero() => {
@@ -33,7 +33,7 @@ impl Passphrases {
         }
     }
 
-    /// One was tried.
+    /// Notes that a passphrase was tried at `now`.
     pub fn tried(&mut self, is_right: bool, now: Instant) {
         if is_right {
             *self = Self::default();

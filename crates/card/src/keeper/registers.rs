@@ -21,13 +21,13 @@ pub type PatternOf<'a> = dyn Fn(Register, &[u8]) -> MasterKeyPattern + 'a;
 /// Patterns after a part was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartPatterns {
-    /// Of the part alone.
+    /// Pattern of the part alone.
     pub part: MasterKeyPattern,
-    /// Of the complete key; none before the last part.
+    /// Pattern of the complete key; `None` before the last part.
     pub key: Option<MasterKeyPattern>,
 }
 
-/// One register of one domain; an empty key is none.
+/// One register of one domain; an empty vector is no key.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 struct Slot {
     new: Vec<u8>,
@@ -78,11 +78,11 @@ impl Registers {
         self.domains.iter().flatten().all(Slot::is_empty)
     }
 
-    /// Whether a part of the right length may be loaded into a new register.
+    /// Refuses a part, of the right length, that may not be loaded into a new register now.
     ///
     /// # Errors
-    /// [`OfficerRefusal::Domain`], or [`OfficerRefusal::RegisterState`]: a first part where there is one, or another
-    /// where there is none.
+    /// [`OfficerRefusal::Domain`], or [`OfficerRefusal::RegisterState`]: a first part unless the register is empty, or
+    /// a later part unless it is partly loaded.
     pub fn may_load(&self, domain: u16, register: Register, part: Part) -> Result<(), OfficerRefusal> {
         let slots = self.domains.get(domain as usize).ok_or(OfficerRefusal::Domain)?;
         let expected = if part == Part::First { NewState::Empty } else { NewState::Partial };
@@ -96,9 +96,9 @@ impl Registers {
     /// Loads a part into a new register.
     ///
     /// # Errors
-    /// [`OfficerRefusal::Domain`], [`OfficerRefusal::PartLength`],
-    /// [`OfficerRefusal::RegisterState`]: a first part where there is one, or another where there
-    /// is none; or [`OfficerRefusal::SameKey`], after which the register is as it was before.
+    /// [`OfficerRefusal::Domain`], [`OfficerRefusal::PartLength`], [`OfficerRefusal::RegisterState`]: a first part
+    /// unless the register is empty, or a later part unless it is partly loaded; or [`OfficerRefusal::SameKey`], after
+    /// which the register is as it was before.
     pub fn load_part(
         &mut self,
         domain: u16,
@@ -138,11 +138,10 @@ impl Registers {
         Ok(())
     }
 
-    /// Whether the full new registers of a domain may be set.
+    /// Refuses a domain whose new registers may not be set now.
     ///
     /// # Errors
-    /// [`OfficerRefusal::Domain`], or [`OfficerRefusal::RegisterState`] where none is full or one
-    /// is partly loaded.
+    /// [`OfficerRefusal::Domain`], or [`OfficerRefusal::RegisterState`] if no register is full or one is partly loaded.
     pub fn may_set(&self, domain: u16) -> Result<(), OfficerRefusal> {
         let slots = self.domains.get(domain as usize).ok_or(OfficerRefusal::Domain)?;
         let in_state = |state| slots.iter().any(|slot| slot.new_state() == state);
@@ -212,21 +211,20 @@ impl Registers {
         Some(Handout { domain, keys: std::array::from_fn(|index| pair(&slots[index])) })
     }
 
-    /// The full new keys of a domain, one for each of [`Register::ALL`], empty for none; `None` where the domain does
-    /// not exist. Whoever takes them wipes them.
+    /// The full new keys of a domain, one for each of [`Register::ALL`], empty for a register without one; `None` if
+    /// the domain does not exist. The caller wipes them.
     pub fn full_new(&self, domain: u16) -> Option<[Vec<u8>; 4]> {
         let slots = self.domains.get(domain as usize)?;
         let key = |slot: &Slot| if slot.new_full { slot.new.clone() } else { Vec::new() };
         Some(std::array::from_fn(|index| key(&slots[index])))
     }
 
-    /// Takes over the registers of `other`, for a home of as many domains as this one has.
+    /// Takes over the registers of `other`, as far as this home has their domains.
     ///
     /// # Errors
-    /// [`OfficerRefusal::AlreadyUnsealed`] where a register here holds anything;
-    /// [`OfficerRefusal::Domain`] where `other` holds a key of a domain that is not there, which
-    /// would be lost at the next sealing; [`OfficerRefusal::RegisterState`] where a key has not the
-    /// length of its register. Nothing is taken over then.
+    /// [`OfficerRefusal::AlreadyUnsealed`] if a register here holds anything; [`OfficerRefusal::Domain`] if `other`
+    /// holds a key of a domain that this home does not have, which would be lost at the next sealing;
+    /// [`OfficerRefusal::RegisterState`] if a key does not have the length of its register. Nothing is taken over then.
     pub fn adopt(&mut self, mut other: Self) -> Result<(), OfficerRefusal> {
         if !self.is_empty() {
             return Err(OfficerRefusal::AlreadyUnsealed);
@@ -257,7 +255,7 @@ impl Registers {
 mod tests {
     use super::*;
 
-    /// Stands for a pattern: tells keys apart, and which register they are for.
+    /// A stand-in for a pattern, which differs by key and by register.
     fn pattern(register: Register, key: &[u8]) -> MasterKeyPattern {
         let mut out = [register as u8; 16];
         for (index, byte) in key.iter().enumerate() {

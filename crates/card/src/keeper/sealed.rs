@@ -8,12 +8,12 @@
 //! 32  salt                         16 bytes, new at each sealing
 //! 48  the registers, encoded, under AES-256-GCM; then its 16-byte tag
 //! ```
-//! The key is Argon2id (RFC 9106) over passphrase and salt: the first recommended option of section 4, 2 GiB, 1 pass, 4
-//! lanes, where the machine has twice that free, lets it be locked, and the settings allow it; else the second, 64 MiB,
-//! 3 passes, 4 lanes; if the machine does not give even that, a quarter of it and four times the passes. The parameters
-//! are in the file, and opening a file never takes more than the first option. Every key seals once, so the nonce is
-//! zero. Everything before the ciphertext is associated data. A wrong passphrase and a changed blob give the same
-//! error.
+//! The key is Argon2id (RFC 9106) over passphrase and salt. Its parameters are the first recommended option of section
+//! 4 (2 GiB, 1 pass, 4 lanes) if the machine has twice that free, lets it be locked, and the settings allow it.
+//! Otherwise they are the second option (64 MiB, 3 passes, 4 lanes). If the machine does not give even that, they are a
+//! quarter of its memory and four times its passes. The parameters are in the file, and opening a file never takes more
+//! than the first option. Every key seals once, so the nonce is zero. Everything before the ciphertext is associated
+//! data. A wrong passphrase and a changed blob give the same error.
 
 use super::registers::Registers;
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -37,7 +37,7 @@ struct Cost {
     lanes: u32,
 }
 
-/// What is tried for a new blob, in this order.
+/// The parameters for a new blob, tried in this order.
 const COSTS: [Cost; 3] = [
     Cost { memory_kib: 2 << 20, passes: 1, lanes: 4 },
     Cost { memory_kib: SECOND_KIB, passes: 3, lanes: 4 },
@@ -47,21 +47,21 @@ const COSTS: [Cost; 3] = [
 const SECOND_KIB: u32 = 64 << 10;
 /// Limits of parameters that are accepted: a forged blob must not take all memory, or run for ever.
 const COST_MAX: Cost = Cost { memory_kib: 2 << 20, passes: 64, lanes: 16 };
-/// Memory times passes, the same.
+/// Limit of memory times passes, for the same reason.
 const WORK_KIB_MAX: u64 = 16 << 20;
 
-/// What a computation may take.
+/// The memory that a computation may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// What is free, in KiB.
+    /// Free memory, in KiB.
     pub available_kib: u64,
-    /// What the settings allow a new blob, in KiB.
+    /// Upper bound that the settings set for a new blob, in KiB.
     pub seal_kib_max: u32,
 }
 
 impl Memory {
-    /// Whether a new blob may take that. Twice as much must be free: who cannot have its memory is ended by the kernel,
-    /// and the keeper must not be.
+    /// Whether a new blob may take the memory of this cost. Beyond the second option twice as much must be free: the
+    /// kernel ends a process that cannot have its memory, and must not end the keeper.
     fn allows(&self, cost: &Cost) -> bool {
         let is_free =
             u64::from(cost.memory_kib) * 2 <= self.available_kib && cost.memory_kib <= self.seal_kib_max;
@@ -72,7 +72,7 @@ impl Memory {
 /// Seals the registers under a passphrase.
 ///
 /// # Errors
-/// [`OfficerRefusal::Passphrase`] where it is empty, or the machine has not the memory to derive a
+/// [`OfficerRefusal::Passphrase`] if the passphrase is empty, or if the machine does not have the memory to derive a
 /// key.
 pub fn seal(
     engine: &Engine,
@@ -118,7 +118,7 @@ fn seal_at(
 /// Opens sealed registers.
 ///
 /// # Errors
-/// [`OfficerRefusal::NewerVersion`]; [`OfficerRefusal::Memory`] where that takes more than is free; or
+/// [`OfficerRefusal::NewerVersion`]; [`OfficerRefusal::Memory`] if the derivation takes more memory than is free; or
 /// [`OfficerRefusal::Passphrase`] for everything else: a wrong passphrase, a changed or foreign blob.
 pub fn open(blob: &[u8], passphrase: &[u8], available_kib: u64) -> Result<Registers, OfficerRefusal> {
     let (header, ciphertext) = blob.split_at_checked(HEADER_BYTES).ok_or(OfficerRefusal::Passphrase)?;
@@ -148,7 +148,7 @@ pub fn open(blob: &[u8], passphrase: &[u8], available_kib: u64) -> Result<Regist
     }
 }
 
-/// The key of a passphrase; `None` where the parameters are not valid or the memory is not there.
+/// The key of a passphrase; `None` if the parameters are not valid, or if the memory cannot be had.
 fn derive(
     cost: Cost,
     passphrase: &[u8],
@@ -156,7 +156,7 @@ fn derive(
     must_be_locked: bool,
 ) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
     let params = Params::new(cost.memory_kib, cost.passes, cost.lanes, Some(KEY_BYTES)).ok()?;
-    // The arena never grows: pages of its own, wiped and given back at the end.
+    // The arena never grows, so the computation has pages of its own, which are wiped and given back at the end.
     let mut memory = WorkPages::new(params.block_count(), must_be_locked)?;
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);

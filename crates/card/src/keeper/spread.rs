@@ -24,23 +24,24 @@ use wire::control::{Delivery, KeeperNotice, Received, Served};
 const LAG_WAIT: Duration = Duration::from_secs(10);
 /// How soon a card that had no room for its registers is tried again.
 const RETRY: Duration = Duration::from_millis(20);
-/// Answers read of one card before the others have their turn.
+/// Upper bound of the answers read from one card before the others have their turn.
 const ANSWERS_MAX: usize = 64;
 
 /// How far a change of a domain's keys is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// There is none.
+    /// No change is under way.
     Settled,
-    /// Cards are given keys that none of them wraps under yet: those of the new registers, or current ones.
+    /// Cards are given keys that none of them wraps under yet: those of the new registers, or (`are_current`) the
+    /// current ones.
     Known { are_current: bool },
-    /// Cards are told to wrap under them.
+    /// Cards are told to wrap under these keys.
     InUse,
 }
 
 struct Domain {
     stage: Stage,
-    /// Of the last delivery.
+    /// Serial number of the last delivery.
     serial: u64,
     /// When the stage began.
     since: Instant,
@@ -49,15 +50,15 @@ struct Domain {
 struct Card {
     served: Served,
     channel: Channel,
-    /// By domain: the serial sent, and the one answered.
+    /// By domain: the serial that was sent last, and (`received`) the one that was answered last.
     sent: Vec<u64>,
     received: Vec<u64>,
     counts: bool,
-    /// When it was begun to be served.
+    /// When the keeper began to serve it.
     since: Instant,
 }
 
-/// Cards and domains of a keeper.
+/// Cards and domains of a keeper, and how far changes of keys have come.
 pub struct Spread {
     domains: Vec<Domain>,
     cards: Vec<Card>,
@@ -65,7 +66,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// No cards, and so many domains whose registers stand.
+    /// No cards, and this many domains without a change under way.
     pub fn new(domains: u16, now: Instant) -> Self {
         let domain = || Domain { stage: Stage::Settled, serial: 1, since: now };
         Self { domains: (0..domains).map(|_| domain()).collect(), cards: Vec::new(), told: now }
@@ -91,24 +92,24 @@ impl Spread {
         }
     }
 
-    /// The cards, and whether each has everything.
+    /// The cards, and whether each has the current registers of every domain.
     pub fn cards(&self) -> Vec<(Served, bool)> {
         self.cards.iter().map(|card| (card.served, card.counts)).collect()
     }
 
-    /// Begins to give a domain's cards its full new keys, or its current ones where they had none.
+    /// Begins to give cards the full new keys of a domain, or (`are_current`) its current keys if cards had none.
     pub fn begin(&mut self, domain: u16, are_current: bool, now: Instant) {
         if let Some(domain) = self.domains.get_mut(usize::from(domain)) {
             domain.turn(Stage::Known { are_current }, now);
         }
     }
 
-    /// What cards say, by which it is woken.
+    /// The cards' channels: an answer on any of them wakes the keeper.
     pub fn channels(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.cards.iter().map(|card| card.channel.as_fd())
     }
 
-    /// How long nothing is to be done, if no card says anything; none for ever.
+    /// How long the keeper may sleep if no card answers; `None` if for ever.
     pub fn pause(&self, now: Instant) -> Option<Duration> {
         let is_owed = |card: &Card| self.domains.iter().zip(&card.sent).any(|(of, sent)| of.serial != *sent);
         if self.cards.iter().any(is_owed) {
@@ -117,13 +118,13 @@ impl Spread {
         self.lagging_at().map(|at| at.saturating_duration_since(now))
     }
 
-    /// Takes in what cards say, goes on with changes, hands out what cards have not got yet. What the daemon is to be
-    /// told.
+    /// Reads cards' answers, goes on with changes, and hands out what cards have not got yet. Returns the notices for
+    /// the daemon.
     pub fn step(&mut self, registers: &mut Registers, now: Instant) -> Vec<KeeperNotice> {
         let mut notices = Vec::new();
         self.hear();
         self.hand_out(registers);
-        // With nobody to wait for both stages end at once.
+        // Without a card to wait for, both stages end at once.
         while self.advance(registers, now, &mut notices) {
             self.hand_out(registers);
         }
@@ -165,7 +166,7 @@ impl Spread {
                     continue;
                 }
                 let Some(delivery) = of.delivery(registers, index as u16) else { continue };
-                // What fails but for room shows when it is read from.
+                // An error other than lack of room shows when the channel is read.
                 match card.channel.try_send(&delivery, &[]) {
                     Ok(()) => card.sent[index] = of.serial,
                     Err(_) => break,
@@ -174,7 +175,8 @@ impl Spread {
         }
     }
 
-    /// Advances a domain by one stage if every card that counts has what was handed out.
+    /// Advances domains by one stage if every card that counts has what was handed out; returns whether any domain
+    /// advanced.
     fn advance(&mut self, registers: &mut Registers, now: Instant, notices: &mut Vec<KeeperNotice>) -> bool {
         for card in self.cards.iter_mut().filter(|card| !card.counts) {
             let has_all =
@@ -194,7 +196,7 @@ impl Spread {
             match of.stage {
                 Stage::Known { are_current } => {
                     if !are_current {
-                        // They were looked at when the change began, and have not been touched since.
+                        // The new registers were checked when the change began, and have not changed since.
                         let _ = registers.set(index as u16);
                     }
                     of.turn(Stage::InUse, now);
@@ -208,7 +210,7 @@ impl Spread {
         advanced
     }
 
-    /// When it is looked for cards that do not answer; none where nobody has to.
+    /// When to look for cards that do not answer; `None` if no card owes an answer.
     fn lagging_at(&self) -> Option<Instant> {
         let changing = self.domains.iter().filter(|domain| domain.stage != Stage::Settled);
         let starting = self.cards.iter().filter(|card| !card.counts);
@@ -237,7 +239,7 @@ impl Domain {
         self.serial += 1;
     }
 
-    /// What a card is to know of the domain at this stage.
+    /// The delivery that tells a card of the domain at this stage; `None` if the domain does not exist.
     fn delivery(&self, registers: &Registers, domain: u16) -> Option<Delivery> {
         let mut handout = registers.handout(domain)?;
         let next = match self.stage {

@@ -8,38 +8,40 @@ use crate::lanes::Lanes;
 use crate::samples::Sampler;
 use link::{Counter, Samples, tsc_to_ns};
 
-/// Requests that share what a pass costs beside them, at the least, where a card is busy.
+/// Number of requests that share the fixed cost of a pass, at least, on a busy card.
 const SHARES_MIN: usize = 8;
 
-/// What is known of costs, and what is recorded.
+/// The estimates of costs, and the writer of samples.
 pub(super) struct Accounting {
     pub costs: Costs,
     pub samples: Sampler,
 }
 
 impl Accounting {
-    /// Of kernels with these lanes, into these samples.
+    /// Estimates for kernels with these lanes, and a writer into these samples.
     pub fn new(lanes: Lanes, samples: Samples) -> Self {
         Self { costs: Costs::new(lanes), samples: Sampler::new(samples) }
     }
 }
 
-/// What a pass took.
+/// The cost of a pass.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     ns: u64,
-    /// Rather than time by the clock, which also passes while the card is interrupted.
+    /// Whether `ns` is processor time, rather than time by the clock, which also passes while the card is interrupted.
     is_processor_time: bool,
 }
 
 impl Cost {
-    /// The part of one that was estimated at `ns`, of all that were at `estimated`, in nanoseconds.
+    /// The part of this cost, in nanoseconds, for a request estimated at `ns` among requests estimated at `estimated`
+    /// in all.
     fn share(self, ns: u64, estimated: u64) -> u64 {
         (u128::from(self.ns) * u128::from(ns) / u128::from(estimated.max(1))) as u64
     }
 
-    /// What a tenant is charged with whose requests, so many, had the pass for themselves. No more than a full pass is
-    /// estimated at, where processor time is not known: that the card was interrupted is not held against it.
+    /// The charge, in nanoseconds, for a tenant whose `count` requests had the pass for themselves. If processor time
+    /// is not known, it is at most the estimate of a full pass: an interruption of the card is not held against the
+    /// tenant.
     fn whole(self, estimated: u64, lanes: usize, count: usize) -> u64 {
         let unfilled = (lanes as u64).div_ceil(count.max(1) as u64);
         let full = if self.is_processor_time { u64::MAX } else { estimated.saturating_mul(unfilled) };
@@ -48,8 +50,8 @@ impl Cost {
 }
 
 impl Server {
-    /// Books a pass; of a dear one it is known for how long it worked, in nanoseconds, and that is its cost: what
-    /// others take of this processor meanwhile makes no request dear.
+    /// Books a pass. For a dear pass `worked` is the processor time that it took, in nanoseconds, and that is its cost:
+    /// what others take of this processor meanwhile makes no request dear.
     pub(super) fn account(&mut self, begin: u64, end: u64, worked: Option<u64>) {
         if self.holding.has_own_lanes() {
             return self.account_lanes(begin);
@@ -90,9 +92,10 @@ impl Server {
         self.limits.set_pass(pass_ns);
     }
 
-    /// Tells clients how long verbs take, by which they choose among cards. Requests that were refused tell nothing, as
-    /// they tell nothing of costs: a tenant could have others sent elsewhere, or here, by requests that fail. What they
-    /// took of the pass is not known; of verbs that had none, no more and no less is told than that leaves.
+    /// Tells clients how long verbs take, by which they choose among cards. Refused requests tell nothing of that, as
+    /// they tell nothing of costs: otherwise a tenant could have others sent elsewhere, or here, by requests that fail.
+    /// Their part of the pass is not known, so the time told of the answered requests is within the bounds that this
+    /// leaves.
     fn tell_services(&self, pass_ns: u64, estimated: u64) {
         let Collecting { taken, kinds, refused, .. } = &self.collecting;
         let costs = &self.accounting.costs;
@@ -117,10 +120,10 @@ impl Server {
         }
     }
 
-    /// Charges a tenant that had a pass for itself with that, rather than with what its requests cost at the
-    /// average fill: the lanes that it leaves empty are its own, as they are where its client wishes to share
-    /// no pass. Tenants that shared a pass whose processor time is known divide that; of cheap requests that share
-    /// a pass, whose processor time is not asked for, estimates are all that is charged.
+    /// Charges a tenant that had a pass for itself with that pass, rather than with what its requests cost at the
+    /// average fill: the lanes that it leaves empty are its own, also if its client wishes to share no pass. Tenants
+    /// that shared a pass of known processor time divide that time. Tenants that shared a pass of cheap requests, whose
+    /// processor time is not measured, are charged the estimates alone.
     fn settle(&mut self, estimated: u64, cost: Cost) {
         let tenant_of = |taken: &Taken| self.queues[taken.queue].tenant;
         let Some(tenant) = self.collecting.taken.first().map(tenant_of) else { return };
@@ -148,10 +151,10 @@ impl Server {
         self.status.add(Counter::BytesOut, bytes_out);
     }
 
-    /// Books a pass of a card with lanes of its own: a request costs its time over the number of those that are
-    /// under way together, so that the costs of a card at work add up to the time that goes by. What clients
-    /// read of a request is how soon a full card is done with it: by the former, a card that has few of them
-    /// would seem slow, get fewer, and seem slower still.
+    /// Books a pass of a card with lanes of its own. A request costs its time divided by the number of requests under
+    /// way together, so that the costs of a busy card add up to the time that goes by. Clients read instead how soon a
+    /// full card is done with a request: by the cost, a card that has few requests would seem slow, get fewer, and seem
+    /// slower still.
     fn account_lanes(&mut self, begin: u64) {
         let together = self.holding.len().max(1) as u64;
         let due: Vec<u64> =
@@ -184,8 +187,8 @@ impl Server {
     }
 }
 
-/// How long what was answered of a pass took, of which so much was estimated, and so much of what was refused: the
-/// latter took anything up to that.
+/// The time that the answered requests of a pass took, in nanoseconds. `answered` and `refused` are the estimates of
+/// its answered and its refused requests; the refused ones took anything up to theirs.
 fn time_of_answered(pass_ns: u64, answered: u64, refused: u64) -> u64 {
     answered.clamp(pass_ns.saturating_sub(refused), pass_ns)
 }
@@ -196,9 +199,9 @@ mod tests {
 
     #[test]
     fn what_was_refused_says_nothing_of_what_was_answered_beside_it() {
-        // Nothing was: the pass is all its own.
+        // Nothing was refused: the whole pass is that of the answered requests.
         assert_eq!([10, 1_000, 0].map(|pass_ns| time_of_answered(pass_ns, 500, 0)), [10, 1_000, 0]);
-        // What others failed with neither makes it seem slow nor fast.
+        // Failing requests of others make it seem neither slow nor fast.
         assert_eq!([500, 600, 4_000].map(|pass_ns| time_of_answered(pass_ns, 500, 3_500)), [500; 3]);
         // No more than the pass, and no less than the others can have left.
         assert_eq!([400, 4_500].map(|pass_ns| time_of_answered(pass_ns, 500, 3_500)), [400, 1_000]);

@@ -19,10 +19,10 @@ use link::tsc;
 use wire::bounds::{BATCH_BYTES_MAX, BATCH_MAX};
 use wire::tenant::Confinement;
 
-/// A batch goes on beyond one filling of its kernel's lanes only while it stays below this cost, in nanoseconds:
-/// cheap requests share what a pass costs beside them, dear ones do not wait for each other.
+/// A batch goes on beyond one filling of its kernel's lanes only while it stays below this cost, in nanoseconds: cheap
+/// requests share the fixed cost of a pass, dear ones do not wait for each other.
 const BATCH_NS: u64 = 100_000;
-/// The same for batches that fill the wide form of a kernel, in which they take about half of this.
+/// The same bound for batches that fill the wide form of a kernel, with which they take about half of this time.
 const WIDE_BATCH_NS: u64 = 2_000_000;
 
 /// The queues of one tenant that have work.
@@ -30,11 +30,11 @@ const WIDE_BATCH_NS: u64 = 2_000_000;
 pub(super) struct Line {
     /// Indices of queues, in order.
     queues: Vec<usize>,
-    /// Position of the one that is looked at next.
+    /// Position in `queues` of the queue that is looked at next.
     at: usize,
-    /// The queue that was taken from last: the one after it has the next turn.
+    /// Index of the queue that was taken from last: the one after it has the next turn.
     last: usize,
-    /// Its requests share no pass with another tenant's.
+    /// Whether its requests share no pass with another tenant's.
     is_apart: bool,
 }
 
@@ -43,31 +43,32 @@ pub(super) struct Collecting {
     pub batch: Batch,
     pub taken: Vec<Taken>,
     pub kinds: Vec<Kind>,
-    /// Which of them were refused, once they have run.
+    /// Whether each request was refused, once the batch has run.
     pub refused: Vec<bool>,
-    /// How many of them were put back.
+    /// Number of requests that were put back.
     pub parked: u64,
-    /// Whether one of them is dear.
+    /// Whether one of the requests is dear.
     pub has_dear: bool,
-    /// What they ask for, as far as they say it themselves, in nanoseconds.
+    /// Time that the requests take as far as they tell it themselves, in nanoseconds ([`crate::work`]).
     pub work_ns: u64,
     /// Indices of the queues that the last sweep found work in, in order.
     pub active: Vec<usize>,
-    /// The last sweep held requests back.
+    /// Whether the last sweep held requests back.
     pub holds_back: bool,
     /// Number of the pass, from 1.
     pub pass: u64,
-    /// Queue that the last request was taken from.
+    /// Index of the queue that the last request was taken from.
     pub last: usize,
-    /// The running batch is of one request that shares none.
+    /// Whether the running batch is one request that shares no pass.
     pub runs_alone: bool,
     /// By tenant: its queues with work.
     lines: Vec<Line>,
-    /// Tenants with work.
+    /// Indices of the tenants with work.
     with_work: Vec<usize>,
     /// The queue and slot of a request that shares no batch and has the next one.
     alone: Option<(u64, u32)>,
-    /// The room that there was when all was forgotten that could be, until a queue ends.
+    /// Free secret memory in bytes after everything was forgotten that can be made again; `None` once a queue has
+    /// ended.
     pub emptied: Option<usize>,
 }
 
@@ -94,26 +95,26 @@ impl Default for Collecting {
     }
 }
 
-/// The batch as far as it is put together.
+/// The batch that is being put together, as far as it is filled.
 #[derive(Default)]
 struct Filling {
-    /// Requests that it may have.
+    /// Upper bound of its requests.
     count_max: usize,
     cost: u64,
     bytes: usize,
-    /// Secret memory that it may still take, in bytes.
+    /// Secret memory that the batch may still take, in bytes.
     room: usize,
     tier: Option<Tier>,
-    /// Of all requests, where they are dear.
+    /// The kind of all its requests, if they are dear.
     kind: Option<Kind>,
-    /// The tenant of all requests.
+    /// The tenant of its last request, and so of all requests if that tenant is kept apart.
     only: Option<usize>,
-    /// Nothing more may join.
+    /// Whether no further request may join.
     is_closed: bool,
 }
 
 impl Server {
-    /// Takes the requests of the next batch, of the tiers that are ready.
+    /// Takes the requests of the next batch, from the tiers that are ready.
     pub(super) fn collect(&mut self, ready: [bool; 2]) {
         self.collecting.batch.clear();
         self.collecting.taken.clear();
@@ -182,15 +183,15 @@ impl Server {
         self.pacing.tier = filling.tier.unwrap_or(self.pacing.tier);
     }
 
-    /// Whether the requests of a tenant with work share no pass with another's: no tenant's do, or a card has died with
-    /// its requests and others', and the next death is to tell with whose.
+    /// Whether the requests of a tenant with work share no pass with another tenant's: because no tenant's do, or
+    /// because a card has died with its requests and others', so that the next death shows whose requests caused it.
     fn is_kept_apart(&self, tenant: usize) -> bool {
         self.start.separate_tenants || self.collecting.lines[tenant].is_apart
     }
 
     /// Takes one request; returns its estimated cost in nanoseconds.
     fn take_in(&mut self, index: usize, slot: u32, filling: &mut Filling) -> u64 {
-        /// A refusal costs little, but a flood of them must not keep the turn.
+        /// Charge for a refused request, in nanoseconds: it costs little, but a flood of them must not keep the turn.
         const REFUSAL_NS: u64 = 1_000;
         let before = self.collecting.taken.len();
         let seen = self.queues[index].dear_kind(slot);
@@ -203,7 +204,8 @@ impl Server {
         let cost = costs.ns(*kind);
         filling.cost += cost;
         self.collecting.has_dear |= costs.is_dear(*kind);
-        // A client may write another request into a slot after it was looked into: only now is it known for sure.
+        // A client may write another request into a slot after it was looked into: only now is the request known for
+        // sure.
         let is_other = match seen {
             Some(seen) => seen != *kind,
             None => costs.any_is_dear() && costs.is_always_dear(*kind),
@@ -212,7 +214,8 @@ impl Server {
         cost
     }
 
-    /// Takes the request that had to wait for a batch of its own; false where there is none.
+    /// Takes the request that had to wait for a batch of its own; false if there is none, or if it may not be taken
+    /// now.
     fn collect_alone(&mut self, now: u64) -> bool {
         let Some((queue, slot)) = self.collecting.alone.take() else { return false };
         let index = self.queues.iter().position(|attached| attached.grant.queue == queue);
@@ -238,14 +241,16 @@ impl Server {
         self.collecting.runs_alone
     }
 
-    /// Whether a request of the tenant may be taken now. What is only refused is in nobody's way.
+    /// Whether a request of the tenant may be taken now. A card that does not serve takes any request, only to refuse
+    /// it.
     fn enter(&mut self, tenant: usize, now: u64) -> bool {
         !self.life.serves() || self.limits.enter(tenant, now)
     }
 
-    /// How many requests of a dear kind, of which one was taken, make up a pass, where all of them are of one
-    /// tenant if one is named: one filling of its kernel's lanes, or whole ones as long as they are there and
-    /// short. What would begin one more waits for a pass of its own, rather than have all others wait for it.
+    /// How many requests of a dear kind, of which one was taken, make up a pass; with `only`, all of them are that
+    /// tenant's. It is one filling of its kernel's lanes, or several whole ones while requests are there and short.
+    /// Requests that would begin one more filling wait for a pass of their own, rather than have all others wait for
+    /// them.
     fn fill_of(&self, kind: Kind, only: Option<usize>) -> usize {
         let queues = self.collecting.active.iter().map(|index| &self.queues[*index]);
         let may_join = |queue: &&Attached| only.is_none_or(|tenant| queue.tenant == tenant);
@@ -296,7 +301,7 @@ impl Server {
         self.turns.begin(&self.collecting.with_work);
     }
 
-    /// The tier in which a tenant begins a batch: where it has both, the one that was not served last.
+    /// The tier in which a tenant begins a batch: if it has requests of both, the tier that was not served last.
     fn tier_of(&self, tenant: usize, ready: [bool; 2]) -> Option<Tier> {
         let has = |tier: &Tier| {
             let queues = &self.collecting.lines[tenant].queues;
@@ -306,8 +311,8 @@ impl Server {
         [self.pacing.tier.other(), self.pacing.tier].into_iter().find(has)
     }
 
-    /// The next waiting request of this tier and kind in the queues of a tenant, queue by queue. Queues in
-    /// which there is none any more are left out from the next round on.
+    /// The next waiting request of this tier and kind in the queues of a tenant, queue by queue. Queues without such a
+    /// request are left out from the next round on.
     fn next_request(&mut self, tenant: usize, tier: Tier, kind: Option<Kind>) -> Option<(usize, u32)> {
         let (line, queues) = (&mut self.collecting.lines[tenant], &self.queues);
         for _ in 0..=line.queues.len() {

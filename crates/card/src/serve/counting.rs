@@ -1,12 +1,14 @@
-//! Verifications of PINs in the request loop: what the daemon is told of them, and what waits for it.
+//! Verifications of PINs in the request loop: the failures that the daemon is told, and the answers and requests that
+//! wait for it.
 //!
 //! | request | what becomes of it |
 //! |---|---|
 //! | a right PIN | answered at once |
 //! | a wrong one | its answer is [held](crate::held) until the daemon says that the failure is durable |
-//! | of a subject that is at work | left in its slot, as if it had not been taken, until the earlier one is done with |
+//! | of a subject with a verification under way | left in its slot, as if not taken, until the earlier one is settled |
 //!
-//! What was told and is not durable yet is told again to a later daemon: a failure may be counted twice, and never not.
+//! A failure that was told and is not durable yet is told again to a later daemon: it may be counted twice, but is
+//! never lost.
 
 use super::Server;
 use crate::attached::Attached;
@@ -16,26 +18,26 @@ use std::collections::{HashMap, VecDeque};
 use wire::bounds::GUESSES_PER_NOTICE_MAX;
 use wire::pin::{CountingKey, Digest, Guess, Standing, Told};
 
-/// What a card knows of verifications.
+/// A card's state for counting verifications.
 #[derive(Default)]
 pub(super) struct Counting {
-    /// To be told.
+    /// Failures that are yet to be told.
     unsent: VecDeque<Told>,
-    /// Failures that were told and are not durable yet.
+    /// Failures that were told and are not durable yet, in order.
     sent: VecDeque<Told>,
     /// Number of the last failure.
     last: u64,
-    /// Slots whose requests wait, by what for: number of the queue, and slot.
+    /// Requests that wait, by the subject that they wait for: each as the number of its queue, and its slot.
     parked: HashMap<Digest, Vec<(u64, u32)>>,
 }
 
 impl Counting {
-    /// Whether there is anything to be told.
+    /// Whether there are failures that are yet to be told.
     pub fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// What is told next.
+    /// Takes the failures for the next notice, at most [`GUESSES_PER_NOTICE_MAX`].
     pub fn next_told(&mut self) -> Vec<Told> {
         let count = self.unsent.len().min(GUESSES_PER_NOTICE_MAX);
         let told: Vec<Told> = self.unsent.drain(..count).collect();
@@ -43,14 +45,14 @@ impl Counting {
         told
     }
 
-    /// Another daemon knows nothing of what was told.
+    /// Has the failures that are not durable yet told again, to another daemon.
     pub fn tell_again(&mut self) {
         let sent = std::mem::take(&mut self.sent);
         let later = std::mem::replace(&mut self.unsent, sent);
         self.unsent.extend(later);
     }
 
-    /// A PIN was wrong; the number of the failure.
+    /// Notes that a PIN was wrong, and returns the number of the failure.
     fn failed(&mut self, guess: Guess, tenant: u32) -> u64 {
         self.last += 1;
         self.unsent.push_back(Told { number: self.last, guess, tenant });
@@ -58,7 +60,7 @@ impl Counting {
     }
 }
 
-/// The daemon's table, as verbs look into it.
+/// The daemon's table of standings, as verbs look into it.
 struct Table(FailureView);
 
 impl Failures for Table {
@@ -67,19 +69,19 @@ impl Failures for Table {
     }
 }
 
-/// Whether verifications of this tenant are refused: for its failures, or for want of what to count them with.
+/// Whether verifications of this tenant are refused: for its failures, or because there is no table to count them with.
 pub(super) fn refuses(processor: &Processor, tenant: u32) -> bool {
     processor.standing(&Digest::of_tenant(tenant)).is_none_or(|standing| standing == Standing::Refused)
 }
 
 impl Server {
-    /// Counts from now on, with this key and table.
+    /// Counts failures from now on, with this key of the digests and this table.
     pub fn begin_counting(&mut self, key: &CountingKey, table: FailureView) {
         self.processor.count_failures(key, Box::new(Table(table)));
     }
 
-    /// Deals with what is to be counted of the request at this place of the batch: the number of the failure that its
-    /// answer waits for.
+    /// Notes what the request at this place of the batch counts as. Returns the number of the failure that its answer
+    /// waits for; a request that waits for its subject is put back.
     pub(super) fn count(&mut self, place: usize, count: Count) -> Option<u64> {
         let taken = self.collecting.taken[place];
         let attached = &mut self.queues[taken.queue];
@@ -94,7 +96,8 @@ impl Server {
         None
     }
 
-    /// Failures are durable up to this number: their answers may be seen, and the next verifications judged.
+    /// Notes that failures are durable up to this number: their answers may be shown, and the next verifications
+    /// judged.
     pub fn counted(&mut self, number: u64) {
         self.holding.recorded(number);
         while let Some(told) = self.counting.sent.front().filter(|told| told.number <= number) {
@@ -104,7 +107,7 @@ impl Server {
         self.unpark();
     }
 
-    /// Has those requests taken again that waited for what is done with.
+    /// Lets requests be taken again whose subjects are settled.
     pub(super) fn unpark(&mut self) {
         for subject in self.processor.released() {
             for (queue, slot) in self.counting.parked.remove(&subject).unwrap_or_default() {
@@ -117,7 +120,7 @@ impl Server {
         self.processor.set_waited_for(!self.counting.parked.is_empty());
     }
 
-    /// Forgets what waits of a queue that has ended.
+    /// Forgets the waiting requests of a queue that has ended.
     pub(super) fn forget_parked(&mut self, queue: u64) {
         self.counting.parked.retain(|_, places| {
             places.retain(|(of, _)| *of != queue);

@@ -21,10 +21,11 @@ use wire::tenant::Confinement;
 use wire::verb::Verb;
 use zeroize::Zeroizing;
 
-/// Requests that are set aside, at the most.
+/// Upper bound of the requests that are set aside.
 const GENERATIONS_MAX: usize = 16;
 
-/// Who is owed a turn is waited for as long as a step takes, within bounds, in nanoseconds.
+/// A tenant that is owed a turn is waited for as long as a step takes, but at least this long, in nanoseconds;
+/// [`OWED_NS_MAX`] is the upper bound.
 const OWED_NS_MIN: u64 = 50_000;
 const OWED_NS_MAX: u64 = 200_000;
 
@@ -42,7 +43,7 @@ struct Generation {
     found: Option<Found>,
     /// Time that the search took so far, in nanoseconds.
     spent_ns: u64,
-    /// Time that the last step took.
+    /// Time that the last step took, in nanoseconds.
     step_ns: u64,
 }
 
@@ -52,11 +53,11 @@ pub(super) struct Generating {
     generations: Vec<Generation>,
     /// The payload of the last request for a key that was taken, as the client sent it.
     asked: Zeroizing<Vec<u8>>,
-    /// The tenants with work or a search, for a step.
+    /// The tenants with work or a search, lined up for a step.
     lined_up: Vec<usize>,
-    /// The last turn was a step of this tenant's: where it has other work, too, that is next.
+    /// The tenant whose step was the last turn: if it has other work, too, that comes next.
     stepped: Option<usize>,
-    /// How long the search took for the request of the pass that runs, in nanoseconds; none where it has none.
+    /// How long the search took for the request of the running pass, in nanoseconds; `None` if that has none.
     provided: Option<u64>,
 }
 
@@ -74,12 +75,12 @@ impl Generating {
         self.generations.len() < GENERATIONS_MAX && !self.has(tenant)
     }
 
-    /// Whether a key is found, and its request is to run.
+    /// Whether a key was found whose request is to run.
     pub(super) fn has_found(&self) -> bool {
         self.generations.iter().any(|generation| generation.found.is_some())
     }
 
-    /// A request for a key with this payload is about to be admitted.
+    /// Notes the payload of a request for a key that is about to be admitted.
     pub(super) fn asks(&mut self, payload: &[u8]) {
         self.asked = Zeroizing::new(payload.to_vec());
     }
@@ -90,8 +91,8 @@ impl Generating {
 }
 
 impl Server {
-    /// Sets the last request aside that was collected, where it asks for a key. Its tenant is charged with what that
-    /// took rather than with what such a request is estimated at.
+    /// Sets the last request that was collected aside if it asks for an RSA key. Its tenant is charged with the time
+    /// that this took, rather than with the estimate for such a request.
     pub(super) fn set_aside(&mut self) {
         let payload = std::mem::take(&mut self.generating.asked);
         let kind = self.collecting.kinds.last().copied().filter(|kind| kind.is_generation());
@@ -100,7 +101,7 @@ impl Server {
             return;
         }
         let worked = world::processor_ns();
-        // What is refused, and what asks for another key than one of RSA, runs as any request.
+        // Requests that are refused, and requests for other keys than RSA, run as any request.
         let Some(search) = self.processor.search(&self.collecting.batch) else { return };
         self.collecting.batch.withdraw();
         self.collecting.taken.pop();
@@ -126,8 +127,8 @@ impl Server {
         });
     }
 
-    /// Whose search goes on next, with what the last sweep found: that of a tenant whose turn it is, or, where nobody
-    /// has work, of the one whose turn is first.
+    /// The search that goes on next, if the turn is that of a tenant with a search: it is chosen among tenants with
+    /// work, as the last sweep found it, and tenants with a search.
     pub(super) fn next_search(&mut self) -> Option<usize> {
         if self.generating.is_empty() {
             return None;
@@ -137,15 +138,15 @@ impl Server {
         let searching = generations.iter().map(|generation| generation.tenant);
         let tenant = self.turns.first(with_work().chain(searching))?;
         let place = generations.iter().position(|generation| generation.tenant == tenant)?;
-        // Of a tenant that has both, passes and steps take turns.
+        // For a tenant that has both, passes and steps take turns.
         let has_passed = self.generating.stepped != Some(tenant) || !with_work().any(|other| other == tenant);
         self.generating.stepped = has_passed.then_some(tenant);
         has_passed.then_some(place)
     }
 
-    /// Waits a moment for whom the last pass answered and whose turn is before that of a search, where nobody has work:
-    /// whether it brought any. Else a client that asks for one thing after the other would have one answer for each
-    /// step.
+    /// Waits a moment for tenants that the last pass answered and whose turn is before that of a search, if nobody has
+    /// work; returns whether they brought any. Otherwise a client that sends one request after the other would get one
+    /// answer for each step.
     pub(super) fn brings_owed(&mut self, place: usize) -> bool {
         let Generation { tenant, step_ns, .. } = self.generating.generations[place];
         if matches!(self.start.poll, PollMode::Every { .. }) {
@@ -162,7 +163,7 @@ impl Server {
         let _ = self.doorbell.wait(&self.status, self.start.poll, spin, &[], left, pending);
         let brought = self.queues.iter().any(Attached::has_newer);
         if !brought {
-            // Who has left is not waited for before each step.
+            // A tenant that has left is not waited for before each step.
             self.pacing.answered.set(std::iter::empty());
         }
         brought
@@ -170,7 +171,7 @@ impl Server {
 
     /// Goes on with a search by one step.
     pub(super) fn step_search(&mut self, place: usize) {
-        // As a batch does: so that whoever is idle meanwhile saves nothing up.
+        // As a batch does, so that a tenant that is idle meanwhile saves up no turns.
         let with_work = self.collecting.active.iter().map(|index| self.queues[*index].tenant);
         let searching = self.generating.generations.iter().map(|generation| generation.tenant);
         self.generating.lined_up.clear();
@@ -190,8 +191,8 @@ impl Server {
         self.status.set_heartbeat(end);
     }
 
-    /// Collects the request whose key is found, as a batch of its own; false where there is none. What its tenant may
-    /// not do any more is refused now.
+    /// Collects a request whose key is found, as a batch of its own; false if there is none. If its tenant has lost the
+    /// right to it, it is refused now.
     pub(super) fn collect_found(&mut self) -> bool {
         self.generating.provided = None;
         let is_found = |generation: &Generation| generation.found.is_some();
@@ -219,7 +220,7 @@ impl Server {
         let admitted = match admitted {
             Ok(admitted) => admitted,
             Err(outcome) => {
-                // Lending it anew wipes it.
+                // Lending the payload's place anew wipes it.
                 let _ = self.collecting.batch.lend();
                 self.refuse(index, generation.slot, outcome);
                 return true;
@@ -244,8 +245,8 @@ impl Server {
         true
     }
 
-    /// How long the search took for the request of the pass that ran, as counts of the time-stamp counter and in
-    /// nanoseconds.
+    /// How long the search took for the request of the pass that ran, as time-stamp counts and in nanoseconds; 0
+    /// without a search.
     pub(super) fn searched(&self) -> (u64, u64) {
         let ns = self.generating.provided.unwrap_or(0);
         (ns_to_tsc(ns), ns)
@@ -259,7 +260,7 @@ impl Server {
         }
     }
 
-    /// Ends the search for a queue, with this answer.
+    /// Ends the searches for a queue, and answers their requests with this outcome.
     pub(super) fn end_search(&mut self, queue: u64, outcome: Outcome) {
         let is_its = |generation: &Generation| generation.queue == queue;
         while let Some(place) = self.generating.generations.iter().position(is_its) {
@@ -271,7 +272,7 @@ impl Server {
         }
     }
 
-    /// Ends all searches: another card may serve who asked.
+    /// Ends all searches: another card may serve their clients.
     pub fn end_searches(&mut self) {
         while let Some(generation) = self.generating.generations.first() {
             self.end_search(generation.queue, Outcome::NotReady);

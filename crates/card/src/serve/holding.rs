@@ -9,15 +9,15 @@ use wire::control::PollMode;
 use wire::frame::ReplyHeader;
 use zeroize::Zeroizing;
 
-/// What a card holds, and by which rule.
+/// The answers that a card holds, and the rules for that.
 #[derive(Default)]
 pub(super) struct Holding {
-    /// Which answers wait; none do where there is no rule.
+    /// The rules by which answers are held; `None` if there are none.
     rule: Option<Box<dyn Waits>>,
     held: Held,
-    /// What the answers of the running batch wait for; empty where none waits.
+    /// The conditions for the answers of the running batch, by place; empty if no answer waits.
     until: Vec<Until>,
-    /// Failures of PINs are durable up to this number.
+    /// Number up to which failures of PINs are durable.
     recorded: u64,
 }
 
@@ -26,7 +26,7 @@ impl Holding {
         Self { rule, ..Self::default() }
     }
 
-    /// How many answers wait.
+    /// Number of held answers.
     pub(super) fn len(&self) -> usize {
         self.held.len()
     }
@@ -36,12 +36,12 @@ impl Holding {
         self.rule.as_ref().is_some_and(|rule| rule.has_own_lanes())
     }
 
-    /// How many more requests may be taken.
+    /// Number of further requests that may be taken now.
     pub(super) fn room(&mut self, now: u64) -> usize {
         self.rule.as_mut().map_or(usize::MAX, |rule| rule.room(now))
     }
 
-    /// Asks what the answers of the batch that begins wait for.
+    /// Asks the rules for the conditions of the answers of the batch that begins.
     pub(super) fn decide(&mut self, begin: u64, taken: &[Taken]) {
         self.until.clear();
         if let Some(rule) = &mut self.rule {
@@ -49,12 +49,12 @@ impl Holding {
         }
     }
 
-    /// What the answer at this place of the batch waits for.
+    /// The condition for the answer at this place of the batch.
     pub(super) fn until(&self, place: usize) -> Until {
         self.until.get(place).copied().unwrap_or(Until::Now)
     }
 
-    /// The answer at this place of the batch waits for a record.
+    /// Has the answer at this place of the batch wait for the record of this number.
     pub(super) fn record(&mut self, place: usize, number: u64) {
         if self.until.len() <= place {
             self.until.resize(place + 1, Until::Now);
@@ -62,7 +62,7 @@ impl Holding {
         self.until[place] = Until::Recorded(number);
     }
 
-    /// When the answer at this place of a batch that began then is due: of a card with lanes of its own.
+    /// When the answer at this place of a batch that began at `begin` is due, on a card with lanes of its own.
     pub(super) fn due(&self, place: usize, begin: u64) -> u64 {
         match self.until(place) {
             Until::Time(tsc) => tsc.max(begin),
@@ -70,22 +70,22 @@ impl Holding {
         }
     }
 
-    /// See [`Waits::spacing`].
+    /// The time from one answer to the next ([`Waits::spacing`]); 0 without rules.
     pub(super) fn spacing(&self, slot: usize) -> u64 {
         self.rule.as_ref().map_or(0, |rule| rule.spacing(slot))
     }
 
-    /// Whether the record of an answer that waits for it is durable by now.
+    /// Whether a held answer's record is durable by now.
     pub(super) fn is_recorded(&self) -> bool {
         self.held.is_recorded(self.durable())
     }
 
-    /// Records are durable up to this number, as a rule or the daemon says.
+    /// Number up to which records are durable, by the rules or by the daemon's word.
     fn durable(&self) -> u64 {
         self.rule.as_ref().map_or(0, |rule| rule.durable()).max(self.recorded)
     }
 
-    /// The daemon says that records are durable up to this number.
+    /// Notes that records are durable up to this number, by the daemon's word.
     pub(super) fn recorded(&mut self, number: u64) {
         self.recorded = number.max(self.recorded);
     }
@@ -109,8 +109,8 @@ impl Server {
         self.holding.room(now)
     }
 
-    /// Shows every answer that waits for its time: what was worked out is not lost to an order that comes before
-    /// it. What waits for a record goes on to wait.
+    /// Shows every answer that waits for a time: an answer that was worked out is not lost to an order that comes
+    /// before it is due. Answers that wait for a record go on waiting.
     pub fn show_all(&mut self) {
         self.show_until(u64::MAX);
     }
@@ -122,7 +122,7 @@ impl Server {
         }
     }
 
-    /// Holds the answer at a place of the batch.
+    /// Holds the answer at a place of the batch until this condition is met.
     pub(super) fn hold(&mut self, place: usize, until: Until, header: ReplyHeader) {
         let (taken, reply) = (self.collecting.taken[place], &self.collecting.batch.answers()[place]);
         self.holding.hold(HeldAnswer {
@@ -142,7 +142,8 @@ impl Server {
             // Held answers go when their queue does.
             let Some(attached) = queue else { continue };
             let header = ReplyHeader { end_tsc: tsc(), ..held.header };
-            // Whatever verb it was: what nobody says to have collected is wiped when its slot is used again.
+            // As a secret, whatever the verb: a reply that nobody reports as collected is wiped when its slot is used
+            // again.
             answer(attached, held.slot, &header, &held.payload, true);
             attached.queue.wake();
             self.limits.leave(attached.tenant, tsc);
@@ -152,7 +153,7 @@ impl Server {
         shown != 0
     }
 
-    /// Whether the card must not sleep as if nothing waited: it has no room, or an answer is due at a time.
+    /// Whether the card must not sleep as if no answer were held: it has no room, or an answer is due at a time.
     pub(super) fn is_holding(&self, room: usize) -> bool {
         room == 0 || self.holding.held.next_due().is_some()
     }

@@ -1,4 +1,5 @@
-//! What the control channels say to a card that serves: keys of the keeper, orders of the daemon, and another daemon.
+//! Messages on the control channels of a card that serves: keys from the keeper, orders of the daemon, and adoption by
+//! another daemon.
 
 use super::Server;
 use crate::control::{Control, MESSAGES_MAX, Standing};
@@ -13,11 +14,11 @@ use wire::grant::Grant;
 use wire::pin::CountingKey;
 use wire::registers::RegisterSet;
 
-/// How long a card that starts waits for its keeper: that of a home takes as long to start as a card.
+/// How long a card that starts waits for its keeper: a home's keeper takes as long to start as a card does.
 const KEEPER_WAIT: Duration = Duration::from_secs(10);
-/// Roles of a message in bytes: each has four words of at most ten bytes, and its number.
+/// Upper bound of the roles in a message, in bytes: each has four words of at most ten bytes, and its number.
 const ROLES_BYTES_MAX: usize = CARD_ROLES_MAX * 48;
-/// Bytes of the adoption message for grants; the rest of the message has the other fields.
+/// Upper bound of the grants in the adoption message, in bytes; the rest of the message has the other fields.
 const GRANTS_BYTES_MAX: usize = CONTROL_BYTES_MAX - ROLES_BYTES_MAX - 4096;
 
 impl Server {
@@ -46,7 +47,7 @@ impl Server {
         for _ in 0..MESSAGES_MAX {
             let Some(delivery) = control.hear_keeper() else { break };
             self.load(&delivery);
-            // Passes and orders have one thread.
+            // Passes and orders have one thread: all passes from here on run under these keys.
             control.received(&delivery);
         }
         control.admit_newcomers();
@@ -67,9 +68,9 @@ impl Server {
         ControlFlow::Continue(())
     }
 
-    /// Takes over master keys.
+    /// Takes over the master keys of a delivery, and publishes which registers are held.
     fn load(&mut self, delivery: &Delivery) {
-        // What is wiped stays wiped; a domain that the card does not have is not its own.
+        // A zeroized card stays without keys. Keys of a domain that the card does not have are not taken.
         if self.life.state() == CardState::Zeroized {
             return;
         }
@@ -91,7 +92,7 @@ impl Server {
                 CardNotice::Detached { queue }
             }
             CardOrder::Quiesce => {
-                // Before the move: what was taken of limits while the card served is given back.
+                // Before the change of state: places in limits that were taken while the card served are given back.
                 if self.life.serves() {
                     self.end_searches();
                 }
@@ -129,7 +130,7 @@ impl Server {
         CardNotice::State(self.life.state())
     }
 
-    /// Tells another daemon what the card is, and again what it told the last one.
+    /// Tells another daemon the card's state, and has failures that are not durable yet told again.
     fn introduce(&mut self, control: &mut Control) {
         self.counting.tell_again();
         control.adopted(Standing {
@@ -140,7 +141,7 @@ impl Server {
         });
     }
 
-    /// Tells what became of verifications of PINs, as far as there is room and somebody to hear it.
+    /// Tells the daemon of failed verifications of PINs, as long as there is a daemon and room for notices.
     pub(super) fn tell_guesses(&mut self, control: &mut Control) {
         control.flush();
         while control.has_room() && self.counting.has_unsent() {
@@ -148,7 +149,8 @@ impl Server {
         }
     }
 
-    /// Tells of refusals for want of a right, from time to time, as far as there is room and somebody to hear it.
+    /// Tells the daemon of refusals for want of a right, if a notice is due, as long as there is a daemon and room for
+    /// notices.
     pub(super) fn tell_denials(&mut self, control: &mut Control) {
         if self.denials.is_due(tsc()) {
             control.flush();
@@ -162,8 +164,8 @@ impl Server {
         }
     }
 
-    /// Begins to count. Without a table that it can join the card goes on as before: it judges no PIN that it does not
-    /// count.
+    /// Begins to count failures of PINs. Without a table that it can join the card goes on as before: it judges no PIN
+    /// whose failure it cannot count.
     fn begin_to_count(&mut self, key: &CountingKey, descriptors: Vec<OwnedFd>) {
         let table = descriptors.into_iter().next().and_then(|table| FailureView::join(table.as_fd()).ok());
         if let Some(table) = table {
@@ -171,8 +173,8 @@ impl Server {
         }
     }
 
-    /// Joins a new queue. Descriptors: request memory, reply memory, and where the client waits on
-    /// events the card's end of the completion socket.
+    /// Joins a new queue. Descriptors: request memory, reply memory and, if the client waits on events, the card's end
+    /// of the completion socket.
     fn attach(&mut self, grant: Grant, slots: u32, descriptors: Vec<OwnedFd>) -> CardNotice {
         let queue = grant.queue;
         let rejected = |why: String| CardNotice::Rejected { queue, why };
@@ -192,14 +194,14 @@ impl Server {
                 CardNotice::Attached { queue }
             }
             Some(why) => {
-                // The client may have it already: this tells it that the queue has ended.
+                // The client may have the queue already: dropping it here tells the client that the queue has ended.
                 drop(joined);
                 rejected(why)
             }
         }
     }
 
-    /// Why a queue with this grant, which takes this many bytes in a message, is refused; none if it is not.
+    /// Why a queue with this grant, which takes this many bytes in a message, is refused; `None` if it is not.
     fn unserved(&self, grant: &Grant, grant_bytes: usize) -> Option<String> {
         let told = || self.queues.iter().map(|attached| attached.grant_bytes).sum::<usize>();
         if !matches!(self.life.state(), CardState::Ready | CardState::Quiescing) {

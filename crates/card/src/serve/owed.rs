@@ -12,11 +12,12 @@ use link::{ns_to_tsc, tsc, tsc_to_ns};
 use std::time::Duration;
 use wire::control::PollMode;
 
-/// Who is owed turns is waited for no longer than this part of the pass that would begin.
+/// A tenant that is owed turns is waited for no longer than this part of the pass that would begin.
 const WAIT_SHARE: u64 = 16;
-/// Nor for longer than this, in nanoseconds.
+/// Upper bound of that wait, in nanoseconds.
 const WAIT_NS_MAX: u64 = 1_000_000;
-/// Nor at all where that is less than going to sleep and waking up cost, in nanoseconds.
+/// Lower bound of that wait, in nanoseconds: a shorter one would cost more for going to sleep and waking up, and is
+/// left out.
 const WAIT_NS_MIN: u64 = 20_000;
 
 /// The tenants that the last pass answered, each with what one of its requests cost there, in nanoseconds.
@@ -24,20 +25,20 @@ const WAIT_NS_MIN: u64 = 20_000;
 pub(super) struct Answered(Vec<(usize, u64)>);
 
 impl Answered {
-    /// A pass answered requests of these tenants and costs, at most as many as a batch takes.
+    /// Notes the requests that a pass answered, each with its tenant and cost; at most as many as a batch takes.
     pub fn set(&mut self, requests: impl Iterator<Item = (usize, u64)>) {
         self.0.clear();
         self.0.extend(requests);
         self.0.dedup_by_key(|(tenant, _)| *tenant);
     }
 
-    /// There is no such tenant any more.
+    /// Forgets a tenant that does not exist any more.
     pub fn forget(&mut self, tenant: usize) {
         self.0.retain(|(other, _)| *other != tenant);
     }
 
-    /// Whether one of them has no work now and is behind all that have, by more than the one request by which
-    /// turns are never even. What limits hold back is not waited for.
+    /// Whether one of these tenants has no work now and is behind all tenants that have work, by more than the cost of
+    /// one request, since turns are never more even than that. Tenants whose requests limits hold back do not count.
     pub(super) fn any_is_owed(
         &self,
         turns: &Turns,
@@ -54,9 +55,10 @@ impl Answered {
 }
 
 impl Server {
-    /// Before a long pass, waits for tenants that the last pass answered and that come before all that have work now:
-    /// at most a sixteenth of the pass that would begin and a millisecond, asleep where the card may sleep, so that
-    /// clients have this processor.
+    /// Before a long pass, waits for tenants that the last pass answered and whose turn is before that of all tenants
+    /// with work. The wait is at most a sixteenth of the pass that would begin and a millisecond. The card sleeps
+    /// meanwhile, if its poll mode lets it, so that clients have this processor. Returns the requests that are there
+    /// then.
     pub(super) fn wait_for_owed(&mut self, mut there: There) -> There {
         let poll = match self.start.poll {
             PollMode::Every { .. } => return there,
@@ -88,8 +90,8 @@ impl Server {
         self.pacing.answered.any_is_owed(&self.turns, with_work, |tenant| self.limits.pushes(tenant))
     }
 
-    /// How long the longest pass would take of those whose kind waits first in a queue, with so many requests
-    /// there, in nanoseconds.
+    /// How long the longest pass would take, among the kinds that wait first in a queue, with `there` requests, in
+    /// nanoseconds.
     pub(super) fn longest_ns(&self, there: usize) -> u64 {
         let pass = |index: &usize| {
             let attached = &self.queues[*index];

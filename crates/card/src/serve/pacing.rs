@@ -1,4 +1,4 @@
-//! When the next pass begins.
+//! Decides when the next pass begins.
 
 use super::owed::Answered;
 use super::stand_aside::Habit;
@@ -7,34 +7,36 @@ use crate::attached::Tier;
 use crate::pace::Pace;
 use link::{ns_to_tsc, tsc};
 
-/// How often a card that could fill a long pass further lets others have its processor before it begins.
+/// How often a card that could fill a long pass further yields its processor before the pass begins.
 const YIELDS_MAX: u32 = 6;
-/// It stops to do so once that has taken as long as this many passes.
+/// Upper bound of the time that this takes, in durations of the last pass.
 const YIELD_PASSES_MAX: u64 = 4;
-/// Tenants that push against a limit do not begin a pass alone before this part of the last one has gone
-/// by since it answered others: those may come back into the same pass, and would else wait for one more.
+/// A pass of tenants that push against a limit alone does not begin before this part of the last pass's duration has
+/// gone by since that pass answered others. Those others may come back into the same pass, and would otherwise wait for
+/// one more.
 const LEAVES_WAY_SHARE: u64 = 4;
-/// Nor for longer than this, in nanoseconds.
+/// Upper bound of that wait, in nanoseconds.
 const LEAVES_WAY_NS_MAX: u64 = 200_000;
 
-/// What the passes so far say of the next one.
+/// Record of past passes, by which the next one is paced.
 pub(super) struct Pacing {
-    /// What the last batch was made of.
+    /// Tier of the last batch.
     pub tier: Tier,
-    /// By tier.
+    /// The learned wait of each tier.
     pub paces: [Pace; 2],
     /// Whether standing aside has paid.
     pub habit: Habit,
-    /// Duration of the last pass.
+    /// Duration of the last pass in nanoseconds.
     pub pass_ns: u64,
-    /// Whom the last pass answered.
+    /// The tenants that the last pass answered.
     pub answered: Answered,
-    /// When the last pass ended, if it answered a tenant that was not held to a limit; 0 if it did not.
+    /// Time-stamp count at which the last pass ended, if it answered a tenant that was not held to a limit; 0 if it did
+    /// not.
     pub answered_free_tsc: u64,
 }
 
 impl Pacing {
-    /// Before the first pass, where cheap ones gain from so many requests.
+    /// Pacing before the first pass, for cheap passes that gain from up to `cheap` requests.
     pub fn new(cheap: usize) -> Self {
         Self {
             tier: Tier::Cheap,
@@ -48,9 +50,9 @@ impl Pacing {
 }
 
 impl Server {
-    /// Lets others have this processor before a long pass that could be fuller: where there are more cards
-    /// than processors, the clients that were just answered are among them. They sleep while a long pass
-    /// runs, and so do not use up their time here by polling, as for cheap requests ([`Server::idle`]).
+    /// Lets others have this processor before a long pass that could be fuller. If there are more cards than
+    /// processors, the clients that were just answered are among those others. They sleep while a long pass runs, and
+    /// so do not use up their time here by polling, as clients of cheap requests do ([`Server::idle`]).
     fn let_others_run(&mut self, mut there: There) -> There {
         let pace = Tier::Dear as usize;
         if !self.pacing.paces[pace].could_gain(there.of(Tier::Dear)) {
@@ -67,9 +69,9 @@ impl Server {
         there
     }
 
-    /// The learned wait: until as many requests of a tier are there as may come back, or its time is
-    /// over. Not where the client needs this processor to send them. Which tiers may begin.
-    /// What only tenants at their limits brought waits for those that were just answered a little longer.
+    /// The learned wait; returns which tiers may begin. It lasts until as many requests of a tier are there as may come
+    /// back, or its time is over. There is no wait if the client needs this processor to send requests. If only tenants
+    /// at their limits have requests, tenants that were just answered are waited for a little longer.
     pub(super) fn wait_for_more(&mut self, mut there: There) -> [bool; 2] {
         // A card with lanes of its own takes what there is into them.
         let shares_passes = !self.holding.has_own_lanes();

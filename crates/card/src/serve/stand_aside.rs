@@ -11,33 +11,33 @@ use crate::attached::Tier;
 use link::world;
 use rustix::time::Timespec;
 
-/// The sleep is the pass that would begin divided by this.
+/// The sleep is the duration of the pass that would begin, divided by this.
 const SHARE: u64 = 16;
-/// It is no longer than this, in nanoseconds.
+/// Upper bound of the sleep, in nanoseconds.
 const SLEEP_NS_MAX: u64 = 200_000;
-/// Nor is it made where it would be shorter: switching twice costs as much.
+/// Lower bound of the sleep, in nanoseconds: a shorter sleep saves less than the two switches cost.
 const SLEEP_NS_MIN: u64 = 10_000;
-/// After so many sleeps in vain the next is made at one of 2^this many occasions.
+/// Upper bound of the sleeps in vain that count: after n of them the next sleep is made at one of 2^n occasions.
 const MISSES_MAX: u32 = 6;
 
 /// Whether sleeping has brought requests of late.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Habit {
-    /// Sleeps in vain since the last that brought some.
+    /// Sleeps in vain since the last sleep that brought requests, at most [`MISSES_MAX`].
     misses: u32,
-    /// Occasions to be passed over.
+    /// Number of occasions that are still to be passed over.
     skip: u32,
 }
 
 impl Habit {
-    /// An occasion has come: whether to sleep.
+    /// Counts an occasion, and returns whether to sleep.
     fn tries(&mut self) -> bool {
         let tries = self.skip == 0;
         self.skip = self.skip.saturating_sub(1);
         tries
     }
 
-    /// Whether the sleep brought requests.
+    /// Notes whether the sleep brought requests.
     fn saw(&mut self, brought: bool) {
         self.misses = if brought { 0 } else { (self.misses + 1).min(MISSES_MAX) };
         self.skip = (1 << self.misses) - 1;
@@ -45,8 +45,8 @@ impl Habit {
 }
 
 impl Server {
-    /// Sleeps once where a client that is awake on this processor may bring more for the long pass that
-    /// would begin.
+    /// Sleeps once if a client that is awake on this processor may bring more requests for the long pass that would
+    /// begin. Returns the requests that are there then.
     pub(super) fn stand_aside(&mut self, there: There) -> There {
         let few = there.of(Tier::Cheap) == 0 && there.of(Tier::Dear) < self.lanes_there();
         if !few || !self.client_is_here() || !self.pacing.habit.tries() {
@@ -57,7 +57,7 @@ impl Server {
             return there;
         }
         let span = Timespec { tv_sec: 0, tv_nsec: span as _ };
-        // An interruption ends it early, and nothing else can go wrong.
+        // An interruption ends the sleep early, and nothing else can go wrong.
         let _ = world::poll(&mut [], Some(&span));
         let after = self.sweep();
         self.pacing.habit.saw(after.all() > there.all());
@@ -73,7 +73,7 @@ impl Server {
         self.collecting.active.iter().any(is_here)
     }
 
-    /// The most lanes of a kind that waits first in a queue.
+    /// The largest number of lanes among the kinds that wait first in a queue.
     fn lanes_there(&self) -> usize {
         let lanes = |index: &usize| {
             let attached = &self.queues[*index];

@@ -15,7 +15,7 @@ use wire::code;
 use wire::point::Point;
 
 impl<'p, 'a> Call<'p, 'a> {
-    /// The key-encrypting key in a field, which must be of this side and be permitted to do this.
+    /// The key-encrypting key in a field, which must be of this side and be permitted for this use.
     ///
     /// # Errors
     /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use, 8/49 for one whose
@@ -31,7 +31,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// The key-encrypting key of private keys in a field: an EXPORTER or IMP-PKA key, or in a role that permits it an
-    /// IMPORTER key. With that, DES keys are imported too: what private keys are enciphered to could come in as one DES
+    /// IMPORTER key. An IMPORTER also imports DES keys: the enciphered parts of a private key could come in as one DES
     /// key after the other, and be used and exported as such.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Key {
 /// What the key-type parameter of a verb asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskedType {
-    /// TOKEN: what the token says.
+    /// TOKEN: the type that the token states.
     Token,
     Named(KeyType),
 }
@@ -118,16 +118,15 @@ pub(crate) fn side_of_private<'a>(call: Call<'_, 'a>, field: &'a [u8]) -> Result
 
 /// The DES token of a key that may leave this system.
 ///
-/// # Errors
-/// 8/47 for another token; 8/39 where its flags or its control vector forbid it, for a key that leaves in key blocks
+/// 8/47 for another token; 8/39 if its flags or its control vector forbid export, for a key that leaves in key blocks
 /// alone, and for a part of a key.
 pub(crate) fn exportable(found: &Found<'_, '_>) -> Result<DesToken, Refusal> {
     let token = exportable_in_blocks(found)?;
     if token.leaves_in_blocks_alone() { Err(code::KEY_USAGE.into()) } else { Ok(token) }
 }
 
-/// The DES token of a key that may leave this system in a key block. Where it [may leave so
-/// alone](DesToken::leaves_in_blocks_alone), the block says that again.
+/// The DES token of a key that may leave this system in a key block. If the key [may leave in key blocks
+/// alone](DesToken::leaves_in_blocks_alone), the block says so again.
 ///
 /// # Errors
 /// As [`exportable`].
@@ -142,21 +141,21 @@ pub(crate) fn exportable_in_blocks(found: &Found<'_, '_>) -> Result<DesToken, Re
 /// The side of the key-encrypting key in a field, where a verb takes either.
 ///
 /// # Errors
-/// 8/39 for a key that wraps none; as [`Call::key`].
+/// 8/39 for a key that wraps no keys; as [`Call::key`].
 pub(crate) fn side_of<'a>(call: Call<'_, 'a>, field: &'a [u8]) -> Result<Side, Refusal> {
     side_that(call, field, Wrapping::Tested)
 }
 
 /// The side of the key-encrypting key in a field under which the key of this external token is to be tested.
 ///
-/// Private keys are enciphered under the key as it is, block by block, and so is a key without a control vector: any
-/// block of a private key passes for such a key, and its pattern would tell in a search of DES keys what the block
-/// holds. Under a key that carries private keys out (EXPORT) only what has a control vector or is wrapped by the
-/// enhanced method is tested, for either changes the key-encrypting key; a key that brings them in and tests keys is no
-/// more than one that imports these.
+/// Private keys are enciphered block by block under the transport key itself, and so is a DES key without a control
+/// vector. Any block of a private key thus passes for such a DES key, and a search of DES keys for its pattern would
+/// tell what the block holds. So under a key that carries private keys out (EXPORT), a token is tested only if it has a
+/// control vector or the enhanced wrapping, which both change the key-encrypting key. A key that both brings private
+/// keys in and tests keys can do no more than one that imports DES keys.
 ///
 /// # Errors
-/// 8/39 for a key that wraps none, and for a token that such a key does not test; as [`Call::key`].
+/// 8/39 for a key that wraps no keys, and for a token that such a key does not test; as [`Call::key`].
 pub(crate) fn side_of_tested<'a>(
     call: Call<'_, 'a>,
     field: &'a [u8],

@@ -18,7 +18,7 @@ use wire::control::TokenForm;
 use wire::point::Point;
 use wire::verb::SymmetricAlgorithm;
 
-/// A key-identifier field that holds a token, if anything.
+/// A key-identifier field: it holds a token, or no key at all, but never a label.
 #[derive(Clone, Copy)]
 pub(crate) struct KeyField<'p, 'a> {
     call: Call<'p, 'a>,
@@ -49,7 +49,7 @@ impl<'p, 'a> KeyField<'p, 'a> {
         Found { call, token: SymmetricToken::Des(token), is_of_record: false }
     }
 
-    /// The bytes.
+    /// The bytes of the field.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.field
     }
@@ -57,8 +57,8 @@ impl<'p, 'a> KeyField<'p, 'a> {
     /// The token of a symmetric key of this algorithm.
     ///
     /// # Errors
-    /// 8/47 for another token, for a variable-length one of AES 8/49, which few verbs take
-    /// ([`KeyField::variable`]); the token's own.
+    /// 8/47 for another token, but 8/49 for a variable-length token of AES, which few verbs take
+    /// ([`KeyField::variable`]); the errors of the token itself.
     pub(crate) fn of(self, algorithm: Algorithm) -> Result<Found<'p, 'a>, Refusal> {
         let token = match (algorithm, Format::of(self.field)) {
             (Algorithm::Des, Format::DesInternal | Format::DesExternal) => {
@@ -76,12 +76,12 @@ impl<'p, 'a> KeyField<'p, 'a> {
     /// The token of a key of variable length.
     ///
     /// # Errors
-    /// 8/47 for another token, and for one of another system; the token's own.
+    /// 8/47 for another token, and for an external one; the errors of the token itself.
     pub(crate) fn variable(self) -> Result<Found<'p, 'a>, Refusal> {
         self.variable_as(Format::VariableInternal)
     }
 
-    /// The external token of a key of variable length: one for another system, or from one.
+    /// The external token of a key of variable length, which goes to another system or comes from one.
     ///
     /// # Errors
     /// As [`KeyField::variable`], for an internal token.
@@ -101,7 +101,7 @@ impl<'p, 'a> KeyField<'p, 'a> {
     /// The token of a symmetric key of this algorithm, of fixed or variable length.
     ///
     /// # Errors
-    /// 8/47 for a key of another algorithm; the token's own.
+    /// 8/47 for a key of another algorithm; the errors of the token itself.
     pub(crate) fn of_any_length(self, algorithm: SymmetricAlgorithm) -> Result<Found<'p, 'a>, Refusal> {
         let found = match (algorithm, Format::of(self.field)) {
             (SymmetricAlgorithm::Des, _) => self.of(Algorithm::Des)?,
@@ -187,7 +187,7 @@ pub(super) enum SymmetricToken {
 }
 
 impl SymmetricToken {
-    /// Whether nothing in it tells whether its key is the one that was wrapped.
+    /// Whether the token has nothing that shows if its key is the one that was wrapped.
     fn is_unchecked(&self) -> bool {
         match self {
             Self::Des(token) => token.is_unchecked(),
@@ -201,7 +201,7 @@ impl SymmetricToken {
 pub(crate) struct Found<'p, 'a> {
     pub(super) call: Call<'p, 'a>,
     pub(super) token: SymmetricToken,
-    /// Whether it came from a key record, by its label.
+    /// Whether the token came from a key record, by its label.
     pub(super) is_of_record: bool,
 }
 
@@ -214,7 +214,7 @@ impl<'p, 'a> Found<'p, 'a> {
         }
     }
 
-    /// Whether the key is of AES; of variable length it may be of HMAC.
+    /// Whether the key is of AES. A key in a variable-length token may also be of HMAC.
     pub(crate) fn is_of_aes(&self) -> bool {
         match &self.token {
             SymmetricToken::Des(_) => false,
@@ -234,7 +234,7 @@ impl<'p, 'a> Found<'p, 'a> {
         }
     }
 
-    /// Whether the key is kept for translations of texts and does nothing else with them.
+    /// Whether the key is kept for translations of texts and may do nothing else with texts.
     pub(crate) fn only_translates(&self) -> bool {
         match &self.token {
             SymmetricToken::Des(token) => token.control_vector().only_translates(),
@@ -243,7 +243,7 @@ impl<'p, 'a> Found<'p, 'a> {
         }
     }
 
-    /// Whether the token is one of variable length.
+    /// Whether the token is of variable length.
     pub(crate) fn is_variable(&self) -> bool {
         matches!(self.token, SymmetricToken::Variable(_))
     }
@@ -276,9 +276,9 @@ impl<'p, 'a> Found<'p, 'a> {
         }
     }
 
-    /// Opens the key for this use. Fixed-length AES tokens hold DATA keys, which are for every use of texts and of keys
-    /// that are exported, and wrap none. A key-encrypting key that leaves the control vectors out (NOCV) wraps none
-    /// either: whoever gives the token would choose the type of the key in it.
+    /// Opens the key for this use. Fixed-length AES tokens hold DATA keys, which serve every use of texts and of keys
+    /// that are exported, and wrap no keys. A key-encrypting key that leaves the control vectors out (NOCV) wraps no
+    /// keys either: whoever gives the token would choose the type of the key in it.
     ///
     /// # Errors
     /// 8/39 where the control vector forbids it; as [`Found::open`].
@@ -341,12 +341,12 @@ impl<'p, 'a> Found<'p, 'a> {
     /// Opens the key under the master key, whatever its use; a clear one is taken as it is.
     ///
     /// # Errors
-    /// 8/47 for an external token; 8/90 for one that is [unchecked](DesToken::is_unchecked) and not of a key record, in
-    /// a role that may not name such. The opening itself refuses with 8/47 where there is no key, 8/48 and 12/764 as
-    /// the register has it.
+    /// 8/47 for an external token; 8/90 for one that is [unchecked](DesToken::is_unchecked) and not of a key record, if
+    /// the role may not name such tokens. The opening itself refuses with 8/47 if there is no key, with 8/48 and 12/764
+    /// as the register has it.
     pub(crate) fn open(self) -> Result<Opening<'p, 'a>, Refusal> {
         let Self { call, token, is_of_record } = self;
-        // Any bytes open as a key where nothing in them can be wrong.
+        // In an unchecked token any bytes open as a key.
         if token.is_unchecked() && !is_of_record {
             call.permit(Point::TokenUnchecked)?;
         }
@@ -401,8 +401,8 @@ impl<'p, 'a> Found<'p, 'a> {
     }
 }
 
-/// Whether another form or method is made of the key than that of this token: an authenticated one of a compatible one,
-/// a checked one of an unchecked one.
+/// Whether a new token of the key would get another form or method than this token: authenticated instead of
+/// compatible, or checked instead of unchecked.
 fn is_outdated(call: &Call<'_, '_>, token: &DesToken) -> bool {
     let makes_authenticated = call.tokens.form == TokenForm::Authenticated;
     match token.wrapped().map(|wrapped| wrapped.form) {

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use wire::{Codes, code};
 
-/// Resolves to the key after the next pass, at once to one that is clear.
+/// Resolves to the key after the next pass; at once if the key is clear.
 pub(crate) struct Opening<'p, 'a>(State<'p, 'a>);
 
 enum State<'p, 'a> {
@@ -17,7 +17,7 @@ enum State<'p, 'a> {
         under: Under,
         is_outdated: bool,
     },
-    /// Apart, so that waiting for a wrapped key takes little room.
+    /// Boxed, so that waiting for a wrapped key takes little room.
     Clear(Option<Box<Key>>),
 }
 

@@ -1,4 +1,4 @@
-//! Private keys under key-encrypting keys of AES: which of these serve, and external tokens.
+//! Private keys under AES key-encrypting keys: which of these keys serve, and external tokens.
 
 use super::Key;
 use super::opening::Opening;
@@ -17,8 +17,8 @@ use wire::code;
 use wire::point::Point;
 
 impl<'p, 'a> Call<'p, 'a> {
-    /// Starts opening the AES key-encrypting key in a field, of this side, or where none is named, of either, which
-    /// must be permitted to do this and to wrap private keys of this algorithm.
+    /// Starts opening the AES key-encrypting key in a field. The key must be of this side, or of either if none is
+    /// named, and must be permitted for this use and for private keys of this algorithm.
     ///
     /// # Errors
     /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use; as the opening
@@ -40,8 +40,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 }
 
-/// Refuses a transport key in a field that is of AES where one of DES is wanted, or the reverse, and a keyword that
-/// says so.
+/// Refuses a transport key of AES where one of DES is wanted, or the reverse, and a keyword that names the wrong one.
 ///
 /// # Errors
 /// 8/49.
@@ -56,7 +55,7 @@ pub(crate) fn check_kind(field: &[u8], is_aes: bool, named: Option<bool>) -> Res
 }
 
 impl Key {
-    /// Refuses to wrap, or to unwrap, what is stronger than this AES key.
+    /// Refuses to wrap or unwrap a key that is stronger than this AES key.
     ///
     /// # Errors
     /// 8/170, unless the role has this point.
@@ -107,7 +106,7 @@ impl Key {
 /// The private values of the external token that starts the field, under this key-encrypting key.
 ///
 /// # Errors
-/// 8/47 where they do not open, whatever is wrong with them.
+/// 8/47 if the values do not open, whatever is wrong with them.
 pub(crate) async fn open_transported<'a>(
     call: Call<'_, 'a>,
     kek: Key,
@@ -130,7 +129,7 @@ pub(crate) fn values_of(key: &ClearKey<'_>) -> SecretBytes {
     values
 }
 
-/// How long a key of AES is that is as strong as a modulus of this many bits (SP 800-57 part 1, 5.6.1.1).
+/// Length in bits of the AES key that is as strong as a modulus of this many bits (SP 800-57 part 1, 5.6.1.1).
 pub(crate) const fn strength_of_modulus(bits: usize) -> usize {
     match bits {
         0..=3072 => 128,
@@ -139,7 +138,7 @@ pub(crate) const fn strength_of_modulus(bits: usize) -> usize {
     }
 }
 
-/// How long a key of AES is that is as strong as a curve: half of its prime.
+/// Length in bits of the AES key that is as strong as a curve: half the bits of its prime, at most 256.
 pub(crate) const fn strength_of_curve(curve: EccCurve) -> usize {
     let bits = curve.bits() / 2;
     if bits < 256 { bits } else { 256 }

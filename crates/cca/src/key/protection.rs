@@ -1,9 +1,10 @@
 //! Keys that protect key blocks: EXPORTER and IMPORTER keys, of DES for blocks of versions A, B and C, of AES for those
 //! of D.
 //!
-//! A key of AES says that it protects blocks (WR-TR31) and which kinds of keys. One of DES that exports or imports keys
-//! protects any: what is enciphered for tokens is under it xor a control vector, or is a part of a key with odd parity,
-//! and a block of zeros, from which the keys of version B follow, has none.
+//! An AES key states that it protects blocks (WR-TR31), and which kinds of keys. A DES key that exports or imports keys
+//! protects any kind, without conflict with its use for tokens. For tokens it enciphers under itself xor a control
+//! vector, or it enciphers parts of keys, which have odd parity. The keys of version B follow from a block of zeros,
+//! which has no odd parity.
 
 use super::opening::Opening;
 use super::{Algorithm, Key};
@@ -15,11 +16,11 @@ use token::usage::{Side, Use, Wrapping};
 use token::variable::{Attributes, VariableUse};
 use wire::code;
 
-/// A key that goes in a block, as protection keys look at it.
+/// A key that goes in a block, as far as protection keys depend on it.
 pub(crate) enum Carried<'t> {
-    /// Of DES.
+    /// A DES key, by its control vector.
     Des(ControlVector),
-    /// Of AES.
+    /// An AES key, by the attributes of its token.
     Aes(&'t Attributes),
 }
 
@@ -66,7 +67,7 @@ impl Key {
     }
 }
 
-/// How strong a key counts as in bits (NIST SP 800-57).
+/// The strength in bits that a key counts as (NIST SP 800-57).
 fn strength_bits(algorithm: u8, key_bytes: usize) -> usize {
     match (algorithm, key_bytes) {
         (b'A', bytes) => 8 * bytes,

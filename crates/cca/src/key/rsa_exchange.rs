@@ -5,8 +5,8 @@
 //! | PKOAEP2 | an external token, whose payload is a block of OAEP over SHA-256 of the associated data (32 bytes), the length of the key in bits (2), and the key |
 //! | CKM-RAKW | no token: a block of OAEP (SHA-1) over a new AES-256 key, then an AES key under that by RFC 5649 |
 //!
-//! Whatever is wrong with what a block holds is one refusal, 8/66, after the same steps: one that does not open goes on
-//! with other bytes.
+//! A block whose content is wrong in any way has one refusal, 8/66, after the same steps: a block that does not open is
+//! processed further with other bytes.
 
 use super::variable_exchange::strength_bits;
 use crate::call::Call;
@@ -24,7 +24,7 @@ use token::variable::{ASSOCIATED_AT, VariableKey, VariableType, Wrapper};
 use wire::point::Point;
 use wire::{Codes, code};
 
-/// Length of the hash and the length of a key in front of it in a block of PKOAEP2.
+/// Bytes in front of the key in a block of PKOAEP2: the hash (32), and the length of the key in bits (2).
 const HEAD_BYTES: usize = 34;
 /// Length of the key between the RSA key and the one that travels, in CKM-RAKW.
 const BETWEEN_BYTES: usize = 32;
@@ -33,7 +33,7 @@ const RAKW_MODULUS_BITS: usize = 2048;
 /// By how many bytes RFC 5649 makes an AES key longer.
 const KEY_WRAP_BYTES: usize = 8;
 
-/// The number by which a token names the hash of its block.
+/// The identifier by which a token names the hash of its block.
 const HASHES: [(u8, HashAlgorithm); 4] = [
     (0x01, HashAlgorithm::Sha1),
     (0x02, HashAlgorithm::Sha256),
@@ -41,8 +41,8 @@ const HASHES: [(u8, HashAlgorithm); 4] = [
     (0x08, HashAlgorithm::Sha512),
 ];
 
-/// Refuses an RSA key that may not import keys. One that also deciphers data would show them, which a role may permit;
-/// of a clear key the caller has what it deciphers anyway.
+/// Refuses an RSA key that may not import keys. A key that also deciphers data would show the imported keys, which a
+/// role may permit; a clear RSA key shows them to its owner anyway.
 ///
 /// # Errors
 /// 8/39.
@@ -52,8 +52,8 @@ pub(crate) fn may_import(call: &Call<'_, '_>, rsa: &PrivateContext) -> Result<()
     if may_import { Ok(()) } else { Err(code::KEY_USAGE.into()) }
 }
 
-/// Refuses a key that leads to others, as a transport key does, unless the role permits it: its sender, or its
-/// receiver, is whoever made an RSA key.
+/// Refuses a key that leads to other keys, as a transport key does, unless the role permits it: anybody who made an RSA
+/// key can be its sender or its receiver.
 ///
 /// # Errors
 /// 8/39.
@@ -89,7 +89,7 @@ pub(crate) fn oaep2_bytes(
     Ok(head_of(token, hash, rsa)?.1.len() + rsa.bytes())
 }
 
-/// What names the hash, and all of the external token in front of its payload.
+/// The number of the hash, and all of the external token in front of its payload.
 fn head_of(
     token: &VariableToken,
     hash: HashAlgorithm,
@@ -97,7 +97,7 @@ fn head_of(
 ) -> Result<(Wrapper, Vec<u8>), Refusal> {
     let number = HASHES.iter().find(|(_, known)| *known == hash).ok_or(code::KEYWORD_COMBINATION)?.0;
     let under = Wrapper::Rsa(number);
-    // The associated data say how long the payload is.
+    // The associated data state the length of the payload.
     let head = token.moved_to(Origin::External).with_payload(under, vec![0; rsa.bytes()])?.head();
     Ok((under, head))
 }
@@ -167,7 +167,7 @@ pub(crate) fn rakw_bytes(modulus_bytes: usize, key_bytes: usize) -> usize {
 /// Length of the AES key in an object of CKM-RAKW, which is as long as its key needs.
 ///
 /// # Errors
-/// 8/25 for a length that none has.
+/// 8/25 for a length that no such object has.
 pub(crate) fn rakw_key_bytes(object: &[u8], rsa: &PrivateContext) -> Result<usize, Codes> {
     let key_bytes = object.len().checked_sub(rakw_bytes(rsa.bytes(), 0)).ok_or(code::TEXT_LENGTH)?;
     if VariableType::Cipher.has_length(key_bytes) { Ok(key_bytes) } else { Err(code::TEXT_LENGTH) }
@@ -208,14 +208,14 @@ pub(crate) async fn open_rakw(
     let mut other = SecretBytes::new(BETWEEN_BYTES);
     call.random(other.as_mut());
     let (is_open, between) = opened_or_else(HashAlgorithm::Sha1, opened, || other.clone());
-    // An AES key of another length opens nothing either.
+    // An AES key of another length opens no key either.
     let (is_open, between) =
         if between.len() == BETWEEN_BYTES { (is_open, between) } else { (Choice::from(0), other) };
     let key = key_unwrap_padded(&between, wrapped).filter(|key| key.len() == key_bytes);
     key.filter(|_| is_open.into()).ok_or(code::RSA_BLOCK.into())
 }
 
-/// A block that is as long as the modulus, and below it.
+/// Checks that a block is as long as the modulus, and below it.
 ///
 /// # Errors
 /// 8/66.
@@ -226,7 +226,8 @@ fn block_of(block: &[u8], rsa: &PrivateContext) -> Result<SecretBytes, Codes> {
     right_justified(block, &rsa.modulus, code::RSA_BLOCK)
 }
 
-/// What a deciphered block of OAEP holds, and whether it does; else other bytes, which are made in either case.
+/// The content of a deciphered block of OAEP, and whether it opened; if not, the content is other bytes, which are made
+/// in either case.
 fn opened_or_else(
     hash: HashAlgorithm,
     block: SecretBytes,

@@ -24,7 +24,7 @@ pub(crate) fn des_target(field: &[u8]) -> Result<Option<DesToken>, Refusal> {
     }
 }
 
-/// The same token as one that is wrapped as a keyword says, or as it is if there is none.
+/// The same token with the wrapping that a keyword names; unchanged if there is no keyword.
 ///
 /// # Errors
 /// 8/2111 for the original wrapping of a key that may not have it.

@@ -86,7 +86,7 @@ impl Key {
         Ok(call.ask(Close { skeleton: Skeleton::Variable(Box::new(skeleton)), secret, by }))
     }
 
-    /// The attributes that a key has here which came in with these under this AES key-encrypting key.
+    /// The attributes that a key has in this system after it came in with these under this AES key-encrypting key.
     ///
     /// # Errors
     /// 8/170 for a key that is stronger than this one, unless the role permits it.
@@ -108,13 +108,13 @@ impl Key {
     }
 }
 
-/// How strong a key of this length in bytes counts as, in bits.
+/// The strength in bits that a key of this length in bytes counts as.
 pub(crate) fn strength_bits(key_type: VariableType, key_bytes: usize) -> usize {
     let bits = 8 * key_bytes;
     if key_type.is_aes() { bits } else { bits.min(HMAC_STRENGTH_BITS_MAX) }
 }
 
-/// The side on which transport keys of a type stand; any other key stands on none, and is refused for its use.
+/// The side of a transport key of this type. Any other type counts as a receiver, and its key is refused for its use.
 pub(crate) fn side_of_type(key_type: VariableType) -> Side {
     match key_type {
         VariableType::Exporter => Side::Sending,

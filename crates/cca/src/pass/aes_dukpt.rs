@@ -8,22 +8,22 @@ use payments::dukpt::aes::{Derivation, KeyKind};
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
 
-/// The most steps: the initial key, one for each of sixteen bits of a counter, and the key itself.
+/// Upper bound of the steps: the initial key, one for each of sixteen bits of a counter, and the key itself.
 const STEPS_MAX: usize = 18;
 /// The longest key in bytes.
 const KEY_BYTES_MAX: usize = 32;
 /// Length of a block in bytes.
 const BLOCK: usize = 16;
 
-/// A derivation on its way.
+/// One derivation, as far as it has got.
 struct Lane {
-    /// Where its answer goes.
+    /// Index of its answer.
     at: usize,
-    /// The key so far, and how long it is; wiped on drop.
+    /// The key so far, in its first bytes; wiped on drop.
     key: [u8; KEY_BYTES_MAX],
     kind: KeyKind,
     steps: [Option<Derivation>; STEPS_MAX],
-    /// How many of them are over.
+    /// How many steps are done.
     done: usize,
 }
 
@@ -34,13 +34,13 @@ impl Drop for Lane {
 }
 
 impl Lane {
-    /// What is enciphered next; none behind the last step.
+    /// The data that is enciphered in the next step; `None` after the last step.
     fn next(&self) -> Option<&Derivation> {
         self.steps.get(self.done)?.as_ref()
     }
 }
 
-/// Answers the derivations among what is asked.
+/// Answers those of the requested derivations that are by DUKPT with AES.
 pub(super) fn run(engine: &Engine, asked: &[Derive], answers: &mut [Option<Derived>]) {
     let mut lanes = Vec::new();
     for (at, work) in asked.iter().enumerate() {
@@ -88,7 +88,7 @@ fn derive(engine: &Engine, lanes: &mut [Lane]) -> Result<(), Codes> {
     Ok(())
 }
 
-/// One step of lanes whose keys have one length, and whose next keys take one number of blocks.
+/// One step of lanes whose keys have the same length, and whose next keys take the same number of blocks.
 fn step(
     engine: &Engine,
     algorithm: CipherAlgorithm,
@@ -160,7 +160,8 @@ mod tests {
         ];
         for limit in [None, Some(Level::Avx2), Some(Level::Portable)] {
             let engine = Engine::new(Options { limit, weak_algorithms: false }).unwrap();
-            // Others go with them, of sixteen bits and of keys that no vector is of.
+            // Other derivations go beside these: of counters with sixteen bits, and of keys that no published vector
+            // covers.
             let middle = [7; 24];
             let mut all: Vec<Derive> =
                 vectors.iter().map(|(base, head, counter, _)| asked(base, head, *counter)).collect();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use token::pka::ecc::EccCurve;
 use wire::code;
 
-/// An operation; of RSA on a block of the modulus length, below the modulus.
+/// An operation; for RSA, on a block that is as long as the modulus, and below it.
 pub(crate) enum Asymmetric<'a> {
     /// `block^d mod n`.
     Private { key: Arc<rsa::PrivateContext>, block: SecretBytes },
@@ -23,7 +23,7 @@ pub(crate) enum Asymmetric<'a> {
     Public { key: Arc<rsa::PublicContext>, block: SecretBytes },
     /// A signature: by ECDSA of a digest, by Ed25519 of a text.
     Sign { key: Arc<ecc::PrivateContext>, data: &'a [u8] },
-    /// Nothing, where a signature is one of the data; else 4/429.
+    /// A verification, whose result is empty if the signature is one of the data; else 4/429.
     Verify { key: Arc<ecc::PublicContext>, data: &'a [u8], signature: &'a [u8] },
     /// The secret that a private key and the public key of another party agree on: both of one curve of Weierstrass's
     /// form, else 8/874.
@@ -32,7 +32,7 @@ pub(crate) enum Asymmetric<'a> {
     Generate { curve: EccCurve },
 }
 
-/// The result; of RSA, of the modulus length.
+/// The bytes of the result; for RSA, as long as the modulus.
 pub(crate) type Answer = Result<SecretBytes, Refusal>;
 
 impl<'a> Work<'a> for Asymmetric<'a> {
@@ -125,7 +125,7 @@ fn run_curves(engine: &Engine, asked: &[Asymmetric<'_>], answers: &mut [Option<A
     }
 }
 
-/// A signature; that there is none has no cause in a key that was prepared.
+/// A signature, or 16/336: a key that was prepared gives no cause to fail.
 fn signed(made: Result<&[u8], &EcError>) -> Answer {
     made.map(SecretBytes::from_slice).map_err(|_| code::SELF_CHECK.into())
 }
@@ -151,8 +151,7 @@ impl Asymmetric<'_> {
         }
     }
 
-    /// The codes for a missing result: for a private operation, one that the public exponent did not
-    /// undo.
+    /// The codes for a missing result; of a private operation it is missing if the public exponent did not undo it.
     ///
     /// A caller can supply numbers that fail on some blocks (a modulus with a squared
     /// prime), or now and then (a private exponent that is off by a square root of one, which the blinding

@@ -8,7 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Length of a block in bytes.
 pub(crate) const BLOCK_BYTES: usize = 8;
-/// Length of its key.
+/// Length of a block's key in bytes.
 const KEY_BYTES: usize = CipherAlgorithm::Tdes2.key_bytes();
 
 /// A block on its way into or out of a cipher; wiped on drop.
@@ -28,7 +28,7 @@ impl Drop for OneBlock {
     }
 }
 
-/// The block.
+/// The enciphered or deciphered block.
 pub(crate) type Answer = Result<Block, Codes>;
 
 impl<'a> Work<'a> for OneBlock {
@@ -52,7 +52,7 @@ impl<'a> Work<'a> for OneBlock {
     }
 }
 
-/// Blocks of 8 bytes and their keys, each one after the other; wiped on drop. They have room for all that come from the
+/// Blocks of 8 bytes and their keys, each one after the other; wiped on drop. Room for all of them is reserved at the
 /// start: memory that grows would leave its old place behind unwiped.
 pub(super) struct Columns {
     algorithm: CipherAlgorithm,
@@ -61,7 +61,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Room for at most so many blocks, for DES or TDES.
+    /// Columns with room for at most `most` blocks, for DES or TDES.
     pub(super) fn new(algorithm: CipherAlgorithm, most: usize) -> Self {
         let room = |bytes: usize| Zeroizing::new(Vec::with_capacity(most * bytes));
         Self { algorithm, keys: room(algorithm.key_bytes()), blocks: room(BLOCK_BYTES) }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use engine::Options;
 
-    /// What is asked in any order of directions is answered at its place, as one by one.
+    /// Requests in any order of directions get the answers that they would get one by one.
     #[test]
     fn blocks_of_both_directions_are_answered_at_their_places() {
         let engine = Engine::new(Options::default()).unwrap();

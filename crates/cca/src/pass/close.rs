@@ -15,7 +15,7 @@ use wire::{Codes, code};
 /// A key to be put into a token.
 pub(crate) struct Close {
     pub(crate) skeleton: Skeleton,
-    /// Of the skeleton's length.
+    /// The key, as long as the skeleton says.
     pub(crate) secret: SecretBytes,
     pub(crate) by: By,
 }
@@ -28,19 +28,19 @@ pub(crate) enum Skeleton {
     Aes,
     /// A token of variable length, external where a key-encrypting key wraps.
     Variable(Box<VariableToken>),
-    /// An RSA token, internal, or external under a key-encrypting key of AES; its secret is the private values, in the
+    /// An RSA token, internal, or external under a key-encrypting key of AES. Its secret is the private values, in the
     /// order of the token.
     Rsa(Box<WrappedBuilder>),
-    /// An internal RSA token under the ASYM master key; its secret is what is enciphered.
+    /// An internal RSA token under the ASYM master key. Its secret is the part of the token that is enciphered.
     Asym(Box<AsymBuilder>),
-    /// An external RSA token under a key-encrypting key of DES; its secret is what is enciphered.
+    /// An external RSA token under a key-encrypting key of DES. Its secret is the part of the token that is enciphered.
     Transported(Box<TransportedBuilder>),
     /// A token of an elliptic curve, internal, or external under a key-encrypting key of AES; its secret is the private
     /// value.
     Ecc(Box<EccWrappedBuilder>),
 }
 
-/// A token.
+/// The bytes of a token that was made.
 pub(crate) enum Token {
     Fixed([u8; TOKEN_BYTES]),
     Long(Vec<u8>),

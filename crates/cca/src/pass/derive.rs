@@ -12,17 +12,17 @@ use payments::dukpt::tdes::{Purpose, Serial};
 use wire::control::Register;
 use wire::{Codes, code};
 
-/// What is made of a key.
+/// A value to be derived from a key or a secret.
 pub(crate) enum Derive {
     /// The pattern of Key_Test for a DES key of 8 or 16 bytes and a random number.
     KeyTest { key: SecretBytes, random: [u8; 8] },
     /// The first eight bytes of SHA-256 of X'01' and an AES key.
     Sha256 { key: SecretBytes },
-    /// The first sixteen bytes of SHA-256 of what a token says of an HMAC key, and the key.
+    /// The first sixteen bytes of SHA-256 of a token's description of an HMAC key, and the key.
     Sha2Vp1 { key: SecretBytes },
-    /// What seals the chaining vectors of this domain.
+    /// The keys that seal the chaining vectors of this domain.
     ChainingKeys { domain: u16, chained: Chained },
-    /// A key of so many bytes by ANSI X9.63 from a secret and what the parties know.
+    /// A key of `bytes` bytes by ANSI X9.63 from a secret and `shared`, what both parties know.
     X963 { secret: SecretBytes, hash: HashAlgorithm, shared: Vec<u8>, bytes: usize },
     /// The working key of a transaction by DUKPT from a base key of 16 bytes.
     Dukpt { base: SecretBytes, serial: Serial, purpose: Purpose },
@@ -37,13 +37,13 @@ pub(crate) enum Derive {
     Transaction(Box<emv::Transaction>),
 }
 
-/// The value.
+/// The derived value, by the kind that was asked for.
 pub(crate) enum Derived {
     /// Of [`Derive::KeyTest`] and [`Derive::Sha256`].
     Pattern([u8; 8]),
     /// Of [`Derive::Sha2Vp1`].
     LongPattern([u8; 16]),
-    /// Of [`Derive::ChainingKeys`]; 12/764 where no master key is there.
+    /// Of [`Derive::ChainingKeys`]; 12/764 if the register has no master key.
     ChainingKeys(Result<ChainingKeys, Codes>),
     /// Of [`Derive::X963`], [`Derive::Dukpt`], [`Derive::DukptInitial`], [`Derive::AesDukpt`] and
     /// [`Derive::Diversify`].
@@ -52,7 +52,7 @@ pub(crate) enum Derived {
     Cryptograms(Result<Cryptograms, Codes>),
 }
 
-/// What the asker gets.
+/// The derived value.
 pub(crate) type Answer = Derived;
 
 impl Derived {

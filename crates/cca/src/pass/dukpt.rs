@@ -11,18 +11,18 @@ use payments::dukpt::tdes::{self, HALF_VARIANT, Purpose};
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
 
-/// The most steps of a derivation: bits that a counter may have set.
+/// Upper bound of the steps of a derivation: the bits that a counter may have set.
 const STEPS_MAX: usize = 10;
 
-/// A derivation on its way.
+/// One derivation, as far as it has got.
 struct Lane {
-    /// Where its answer goes.
+    /// Index of its answer.
     at: usize,
     /// The key so far; wiped on drop.
     key: [u8; 16],
     registers: [[u8; 8]; STEPS_MAX],
     steps: usize,
-    /// None of an initial key.
+    /// What the key is for; `None` for an initial key.
     purpose: Option<Purpose>,
 }
 
@@ -32,7 +32,7 @@ impl Drop for Lane {
     }
 }
 
-/// Answers the derivations among what is asked.
+/// Answers those of the requested derivations that are by DUKPT with TDES.
 pub(super) fn run(engine: &Engine, asked: &[Derive], answers: &mut [Option<Derived>]) {
     let mut lanes = Vec::new();
     let mut bases: Vec<(&[u8], [u8; 8])> = Vec::new();
@@ -83,7 +83,7 @@ fn derive(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], [u8; 8])]) -> Re
             lane.key = tdes::varied(&lane.key, &purpose.variant());
         }
     }
-    // The key of a transaction must not follow from its key of data.
+    // The key of a transaction must not follow from its data key.
     let is_one_way = |lane: &Lane| lane.purpose.is_some_and(Purpose::is_one_way);
     let mut halves = Columns::new(CipherAlgorithm::Tdes2, 2 * lanes.len());
     for lane in lanes.iter().filter(|lane| is_one_way(lane)) {
@@ -94,7 +94,7 @@ fn derive(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], [u8; 8])]) -> Re
     Ok(())
 }
 
-/// Fills the lanes with their initial keys.
+/// Fills the lanes with the initial keys of their terminals.
 fn initial(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], [u8; 8])]) -> Result<(), Codes> {
     let mut halves = Columns::new(CipherAlgorithm::Tdes2, 2 * bases.len());
     for (base, block) in bases {
@@ -108,7 +108,7 @@ fn initial(engine: &Engine, lanes: &mut [Lane], bases: &[(&[u8], [u8; 8])]) -> R
     Ok(())
 }
 
-/// Each lane's key is two blocks.
+/// Takes the next two blocks as the key of each lane.
 fn take<'l>(lanes: impl Iterator<Item = &'l mut Lane>, halves: &Columns) {
     for (lane, pair) in lanes.zip(halves.blocks().as_chunks::<2>().0) {
         lane.key.copy_from_slice(pair.as_flattened());

@@ -1,5 +1,5 @@
-//! Keys of chip cards and of their sessions, and cryptograms under them: all of a pass side by side, a step of all of
-//! them after the other.
+//! Keys of chip cards and of their sessions, and cryptograms under them. All of a pass are computed side by side, one
+//! step after the other.
 //!
 //! | step | of what |
 //! |---|---|
@@ -18,43 +18,43 @@ use zeroize::{Zeroize, Zeroizing};
 
 const KEY_BYTES: usize = 16;
 
-/// How the key of a session comes from the card's.
+/// How the key of a session is derived from the card's key.
 #[derive(Clone, Copy)]
 pub(crate) enum Session {
-    /// It is the card's.
+    /// The session uses the card's key.
     Card,
-    /// The card's is XORed with the transaction counter (Visa; TDES-XOR).
+    /// The card's key is XORed with the transaction counter (Visa; TDES-XOR).
     Counter([u8; 2]),
-    /// What differs from session to session is enciphered under the card's (EMV common, MasterCard).
+    /// The session's own data are enciphered under the card's key (EMV common, MasterCard).
     Common([u8; 8]),
-    /// The leaf of a tree (EMV 2000).
+    /// The key is a leaf of a tree (EMV 2000).
     Tree { tree: Tree, vector: [u8; 16], counter: [u8; 2] },
 }
 
 /// A key that is derived from an issuer's of 16 bytes.
 pub(crate) struct Diversify {
     pub(crate) issuer: SecretBytes,
-    /// What is enciphered under it to the card's key.
+    /// The blocks that are enciphered under the issuer's key to give the card's key.
     pub(crate) blocks: [u8; 16],
     pub(crate) session: Session,
 }
 
-/// What is computed of a transaction.
+/// The cryptograms to be computed for a transaction.
 pub(crate) struct Transaction {
     pub(crate) key: Diversify,
-    /// The text of the request cryptogram in whole blocks, where that is computed.
+    /// The text of the request cryptogram in whole blocks; `None` if that is not computed.
     pub(crate) message: Option<Zeroizing<Vec<u8>>>,
     pub(crate) response: Option<Response>,
 }
 
-/// A response that is computed.
+/// A response cryptogram to be computed.
 pub(crate) struct Response {
-    /// Its key, where that is not the one of the request cryptogram.
+    /// The key of the response; `None` if it is that of the request cryptogram.
     pub(crate) key: Option<Diversify>,
     pub(crate) of: ResponseOf,
 }
 
-/// What it is of.
+/// The data that a response cryptogram is computed of.
 pub(crate) enum ResponseOf {
     /// Method 1: a block.
     Block([u8; 8]),
@@ -62,14 +62,14 @@ pub(crate) enum ResponseOf {
     Message(Zeroizing<Vec<u8>>),
 }
 
-/// Both, zeros where one is not asked for.
+/// Request and response cryptogram; zeros for one that was not asked for.
 #[derive(Default)]
 pub(crate) struct Cryptograms {
     pub(crate) request: Zeroizing<[u8; 8]>,
     pub(crate) response: Zeroizing<[u8; 8]>,
 }
 
-/// A key on its way.
+/// One derivation of a key, as far as it has got.
 struct Lane<'a> {
     asked: &'a Diversify,
     key: [u8; KEY_BYTES],
@@ -81,14 +81,14 @@ impl Drop for Lane<'_> {
     }
 }
 
-/// Where the answer of a request comes from: the lanes of its keys.
+/// Where the answer of a request comes from: its index, and the lanes of its keys.
 struct Place {
     at: usize,
     request: usize,
     response: usize,
 }
 
-/// Answers the keys and the cryptograms among what is asked.
+/// Answers those of the requested derivations that are of chip cards.
 pub(super) fn run(engine: &Engine, asked: &[Derive], answers: &mut [Option<Derived>]) {
     let (mut lanes, mut places) = (Vec::new(), Vec::new());
     let mut lane = |asked| {
@@ -175,7 +175,7 @@ fn derive(engine: &Engine, lanes: &mut [Lane<'_>]) -> Result<(), Codes> {
     walk(engine, &mut walks)
 }
 
-/// Walks down all trees, whose levels differ in number.
+/// Walks down all trees to their leaves; the trees may differ in their number of levels.
 fn walk(engine: &Engine, walks: &mut [(&mut Lane<'_>, Walk)]) -> Result<(), Codes> {
     loop {
         let mut moving: Vec<&mut Walk> = Vec::new();
@@ -203,7 +203,7 @@ fn walk(engine: &Engine, walks: &mut [(&mut Lane<'_>, Walk)]) -> Result<(), Code
     Ok(())
 }
 
-/// The cryptograms of each place.
+/// Computes the cryptograms of each place.
 fn cryptograms(
     engine: &Engine,
     asked: &[Derive],
@@ -211,7 +211,7 @@ fn cryptograms(
     places: &[Place],
 ) -> Result<Vec<Cryptograms>, Codes> {
     let mut made: Vec<Cryptograms> = places.iter().map(|_| Cryptograms::default()).collect();
-    // By the place of its answer, and whether it is a response.
+    // Each text has the index of its answer, and whether it is a response.
     let mut texts: Vec<(usize, bool, &[u8], &[u8])> = Vec::new();
     let (mut at_blocks, mut keys) = (Vec::new(), Vec::new());
     let mut blocks: Zeroizing<Vec<u8>> = Zeroizing::new(Vec::with_capacity(8 * places.len()));
@@ -232,7 +232,7 @@ fn cryptograms(
             }
         }
     }
-    // Stable: those of one length stay in their order.
+    // The sort is stable: texts of one length stay in their order.
     texts.sort_by_key(|(.., text)| text.len());
     for group in texts.chunk_by(|one, other| one.3.len() == other.3.len()) {
         let keys: Vec<&[u8]> = group.iter().map(|(_, _, key, _)| *key).collect();
@@ -256,7 +256,7 @@ fn cryptograms(
     Ok(made)
 }
 
-/// Enciphers blocks in place, so many bytes of them under each key.
+/// Enciphers blocks in place, `bytes` bytes of them under each key.
 fn encipher(engine: &Engine, keys: &[&[u8]], blocks: &mut [u8], bytes: usize) -> Result<(), Codes> {
     let lanes = keys.len();
     let keys = Column::scattered(keys).map_err(|_| code::KEY_USAGE)?;

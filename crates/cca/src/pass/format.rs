@@ -12,14 +12,14 @@ use zeroize::Zeroizing;
 /// Length of a block in bytes.
 const BLOCK: usize = 16;
 
-/// A text on its way.
+/// A text for FF1, with the rounds that it has still to go.
 pub(crate) struct Format {
     /// An AES key.
     pub(crate) key: SecretBytes,
     pub(crate) text: Ff1,
 }
 
-/// The digits that came of it.
+/// The digits of the enciphered or deciphered text.
 pub(crate) type Answer = Result<Zeroizing<Vec<u8>>, Codes>;
 
 impl<'a> Work<'a> for Format {

@@ -6,13 +6,13 @@ use crate::search::{COMMON_EXPONENT, GENERATION_ATTEMPTS, Generated};
 use engine::{Engine, RsaKeyError};
 use wire::code;
 
-/// A key pair to be found.
+/// An RSA key pair to be generated.
 pub(crate) struct Generate<'a> {
     pub(crate) modulus_bits: usize,
     pub(crate) exponent: &'a [u8],
 }
 
-/// The key.
+/// The generated key, or why there is none.
 pub(crate) type Answer = Generated;
 
 impl<'a> Work<'a> for Generate<'a> {

@@ -11,27 +11,27 @@ use wire::{Codes, code};
 
 /// A text, or a segment of one.
 pub(crate) enum Hash<'a> {
-    /// To be hashed, under a key or none.
+    /// A text to be hashed, under a key or none.
     Text(HashText<'a>),
-    /// Whose modification detection code is computed.
+    /// A text whose modification detection code is computed.
     Mdc(MdcText<'a>),
 }
 
-/// What modification detection codes are computed of.
+/// A text, or a segment, for a modification detection code.
 pub(crate) struct MdcText<'a> {
     pub(crate) algorithm: MdcAlgorithm,
-    /// What the text begins from.
+    /// The code of the text before this segment; for the first one, the initial value.
     pub(crate) state: [u8; MDC_BYTES],
-    /// Whole blocks.
+    /// The text in whole blocks.
     pub(crate) text: Cow<'a, [u8]>,
 }
 
-/// What hashes and HMACs are computed of.
+/// A text, or a segment, to be hashed, with a key or none.
 pub(crate) struct HashText<'a> {
     pub(crate) algorithm: HashAlgorithm,
-    /// The key of an HMAC; none of a hash.
+    /// The key of an HMAC; `None` for a hash.
     pub(crate) key: Option<SecretBytes>,
-    /// What the segment before gave; `None` for the first one.
+    /// The state that the previous segment left; `None` for the first one.
     pub(crate) state: Option<Cow<'a, [u8]>>,
     pub(crate) text: &'a [u8],
     /// Whether the text ends here; otherwise it is whole blocks.
@@ -40,17 +40,17 @@ pub(crate) struct HashText<'a> {
 
 /// After the last segment the digest or the MAC, otherwise the state for the next one.
 pub(crate) enum HashOutput {
-    /// As many bytes as the algorithm's digest has, then zeros. Of a modification detection code what the next segment
-    /// begins from is the code of the text so far.
+    /// The digest, as long as the algorithm's, then zeros. For a modification detection code it is the code of the text
+    /// so far, from which the next segment begins.
     Digest([u8; 64]),
-    /// To be carried to the next segment.
+    /// The state for the next segment.
     State([u8; HASH_STATE_BYTES]),
-    /// The same of SHA-3.
+    /// The state for the next segment of SHA-3.
     LongState(Box<[u8; SHA3_STATE_BYTES]>),
 }
 
-/// The value, or why there is none: 8/783 for a weak algorithm that is not enabled, 8/21 for a state
-/// that is none, 8/25 for a segment that is not whole blocks.
+/// The value, or why there is none: 8/783 for a weak algorithm that is not enabled, 8/21 for a state that is not valid,
+/// 8/25 for a segment that is not whole blocks.
 pub(crate) type Answer = Result<HashOutput, Codes>;
 
 impl<'a> Work<'a> for Hash<'a> {

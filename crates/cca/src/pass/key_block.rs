@@ -10,16 +10,16 @@ use payments::key_block::{Derivation, Purpose, Version, verifies};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-/// What becomes of a block.
+/// What is to be done with a key block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyBlockTask {
-    /// Its payload is clear, and is enciphered; its MAC is made.
+    /// Enciphers the clear payload, and makes the MAC.
     Seal,
-    /// Its payload is enciphered, and is deciphered; its MAC is checked.
+    /// Deciphers the payload, and checks the MAC.
     Open,
 }
 
-/// A block.
+/// A key block to be opened or sealed.
 pub(crate) struct KeyBlock {
     pub(crate) task: KeyBlockTask,
     pub(crate) version: Version,
@@ -27,22 +27,23 @@ pub(crate) struct KeyBlock {
     pub(crate) key: SecretBytes,
     /// The header with its optional blocks.
     pub(crate) header: Vec<u8>,
-    /// The payload, whole blocks of the cipher; of a MAC to be made, as long as that of the version.
+    /// The payload, in whole blocks of the cipher.
     pub(crate) payload: Zeroizing<Vec<u8>>,
+    /// The MAC to be checked; for a MAC to be made, any bytes of the length of the version's MAC.
     pub(crate) mac: Vec<u8>,
 }
 
-/// What comes of a block.
+/// The result for a key block.
 pub(crate) struct KeyBlockDone {
     /// The payload, deciphered or enciphered.
     pub(crate) payload: Zeroizing<Vec<u8>>,
-    /// The MAC that was made, as long as that of the version.
+    /// The MAC that was made, of the version's length.
     pub(crate) mac: Vec<u8>,
-    /// Whether the MAC that was given is that; of a block that is sealed, nothing.
+    /// Whether the given MAC equals the one that was made; without meaning for a block that is sealed.
     pub(crate) is_right: Mask,
 }
 
-/// The block, or why there is none.
+/// The finished block, or the codes of its refusal.
 pub(crate) type Answer = Result<KeyBlockDone, Codes>;
 
 impl<'a> Work<'a> for KeyBlock {
@@ -82,7 +83,7 @@ impl<'a> Work<'a> for KeyBlock {
 }
 
 impl KeyBlock {
-    /// Whether lengths are none that the version has: whoever asks has looked at them.
+    /// Whether any length is not one of the version, a fault of the verb: verbs check lengths before.
     fn is_wrong(&self) -> bool {
         let block = self.version.cipher_bytes();
         !self.version.takes_key_of(self.key.len())
@@ -93,7 +94,7 @@ impl KeyBlock {
             || self.mac.len() != self.version.mac_bytes()
     }
 
-    /// Whether the MAC is of the payload as it came.
+    /// Whether the MAC is computed of the payload as it was given, and not of the processed one.
     fn is_of_given(&self) -> bool {
         (self.task == KeyBlockTask::Seal) == self.version.authenticates_clear()
     }
@@ -119,12 +120,12 @@ impl KeyBlock {
     }
 }
 
-/// A block on its way.
+/// One block, as far as it has got.
 struct Lane<'w> {
-    /// Where its answer goes.
+    /// Index of its answer.
     at: usize,
     work: &'w mut KeyBlock,
-    /// The key that enciphers, and the one that authenticates.
+    /// The key that enciphers, then the key that authenticates.
     keys: Zeroizing<[[u8; KEY_BYTES_MAX]; 2]>,
     made: [u8; 16],
 }
@@ -145,7 +146,7 @@ fn run(engine: &Engine, lanes: &mut [Lane<'_>]) -> Result<(), ColumnError> {
     authenticate(engine, lanes, false)
 }
 
-/// Lists of the lanes that are alike, of which there are few in a pass.
+/// Lists of lanes with equal properties, of which a pass has few.
 fn alike<K: PartialEq>(lanes: &[Lane<'_>], of: impl Fn(&Lane<'_>) -> Option<K>) -> Vec<(K, Vec<usize>)> {
     let mut groups: Vec<(K, Vec<usize>)> = Vec::new();
     for (index, lane) in lanes.iter().enumerate() {
@@ -177,7 +178,7 @@ fn derive(engine: &Engine, lanes: &mut [Lane<'_>]) -> Result<(), ColumnError> {
             let derivation = Derivation::new(first.version, purpose, first.key.len());
             messages.extend(derivation.into_iter().flat_map(Derivation::messages).flatten());
         }
-        // As many for each lane: those of both purposes.
+        // Each lane has the same number of messages: those of both purposes.
         let each = messages.len() / MESSAGE_BYTES;
         let texts = messages.repeat(members.len());
         let keys: Vec<&[u8]> =
@@ -196,10 +197,10 @@ fn derive(engine: &Engine, lanes: &mut [Lane<'_>]) -> Result<(), ColumnError> {
     Ok(())
 }
 
-/// Length of a message that a key is derived by.
+/// Length in bytes of a message from which a key is derived.
 const MESSAGE_BYTES: usize = 8;
 
-/// Makes the MACs that are of payloads as they came, or of what became of them.
+/// Makes the MACs: of payloads as given if `is_of_given`, else of processed payloads.
 fn authenticate(engine: &Engine, lanes: &mut [Lane<'_>], is_of_given: bool) -> Result<(), ColumnError> {
     let kind = |lane: &Lane<'_>| {
         let work = &lane.work;

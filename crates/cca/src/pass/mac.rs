@@ -10,7 +10,7 @@ use wire::{Codes, code};
 pub(crate) struct Mac<'a> {
     pub(crate) algorithm: MacAlgorithm,
     pub(crate) key: SecretBytes,
-    /// Zero for the first segment, then what the segment before gave.
+    /// Zero for the first segment, then the chaining value that the previous segment left.
     pub(crate) chain: [u8; 16],
     /// Whole blocks unless it is the last segment.
     pub(crate) text: Cow<'a, [u8]>,
@@ -64,8 +64,8 @@ impl<'a> Work<'a> for Mac<'a> {
     }
 }
 
-/// Whole texts of one length under keys of one algorithm, as most batches have them, for which nothing has to be made
-/// but the lists of their places. False, with nothing done, where requests differ.
+/// MACs of whole texts of one length under keys of one algorithm, as most batches have them: only the lists of their
+/// places have to be made. False, with nothing done, if requests differ.
 fn run_equal(kernel: &Kernel<'_>, asked: &[Mac<'_>], answers: &mut [Option<Answer>]) -> bool {
     let Some(Mac { algorithm, .. }) = asked.first() else { return true };
     let is_whole = |work: &Mac<'_>| work.last && work.chain == [0; 16];

@@ -16,11 +16,11 @@ use wire::{Codes, code};
 
 /// A key to be taken out of its token.
 pub(crate) enum Open<'a> {
-    /// Of a fixed-length DES token.
+    /// The key of a fixed-length DES token.
     Des { by: By, token: DesToken },
-    /// Of a fixed-length AES token, wrapped under the master key of this domain.
+    /// The key of a fixed-length AES token, wrapped under the master key of this domain.
     Aes { domain: u16, token: AesToken },
-    /// Of a variable-length token.
+    /// The key of a variable-length token.
     Variable { by: By, token: Box<VariableToken> },
     /// The private values of the external PKA token that starts the field, wrapped under this key.
     Transported { wrapping: SecretBytes, field: &'a [u8] },
@@ -32,7 +32,8 @@ pub(crate) enum Open<'a> {
 
 /// An opened key.
 pub(crate) enum Opened {
-    /// A symmetric one, or private values, and how old the master key is that wrapped it; current, where none did.
+    /// A symmetric key or private values, with the age of the master key that wrapped them; current if no master key
+    /// did.
     Secret(SecretBytes, Age),
     Private(Private),
     Public(Public),
@@ -132,7 +133,7 @@ impl<'a> Work<'a> for Open<'a> {
 }
 
 impl Open<'_> {
-    /// Form of the wrapping of a symmetric key; `None` where there is none.
+    /// The wrapping form of a symmetric key's token; `None` if the work has none.
     fn form(&self) -> Option<TokenForm> {
         match self {
             Self::Des { token, .. } => token.wrapped().map(|wrapped| wrapped.form),
@@ -156,7 +157,7 @@ impl Open<'_> {
         matches!(self, Self::Des { token, .. } if token.needs_authentication())
     }
 
-    /// An opened key, if it is of the form that its token says.
+    /// The opened key; refused with 8/442 if parts of a DES key are equal that its token requires to differ.
     fn checked(&self, (key, age): (SecretBytes, Age)) -> Result<Opened, Codes> {
         if let Self::Des { token, .. } = self {
             check_parts(token.form(), token.control_vector(), &key)?;

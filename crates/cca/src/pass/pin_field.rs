@@ -1,5 +1,5 @@
-//! PIN blocks of ISO-4 (ISO 9564-1:2017, format 4): a field through AES twice, with the PAN in between, whichever way.
-//! All blocks of a pass under keys of one length go side by side.
+//! PIN blocks of ISO-4 (ISO 9564-1:2017, format 4): a field goes through AES twice, with the PAN in between, in either
+//! direction. All blocks of a pass under keys of one length go side by side.
 
 use super::{Kernel, Pass, Queue, Work};
 use engine::{CipherAlgorithm, CipherDirection, Column, ColumnMut, Engine, Mode, SecretBytes};
@@ -22,7 +22,7 @@ pub(crate) struct PinField {
     pub(crate) pan: [u8; FIELD_BYTES],
 }
 
-/// The block, or the field; 8/39 for a key that is none of AES.
+/// The block, or the field; 8/39 for a key that is not an AES key.
 pub(crate) type Answer = Result<ClearField, Codes>;
 
 impl<'a> Work<'a> for PinField {
@@ -58,7 +58,7 @@ impl<'a> Work<'a> for PinField {
     }
 }
 
-/// Those at these places, one after the other.
+/// Enciphers or deciphers the fields at these indexes side by side.
 fn pass(
     engine: &Engine,
     algorithm: CipherAlgorithm,

@@ -6,22 +6,22 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The work of one kind.
+/// The requested work of one kind, and its results.
 pub(crate) struct Queue<W, A> {
     asked: RefCell<Vec<W>>,
     /// Answers of the tickets from `base` on.
     answers: RefCell<Vec<Option<A>>>,
     base: Cell<u64>,
-    /// Answers that nobody took yet.
+    /// Number of answers that were not taken yet.
     untaken: Cell<usize>,
     /// Ticket of the first piece of work in `asked`.
     first: Cell<u64>,
-    /// Pieces of work that room is made for at once, so that none is moved as more come.
+    /// Number of pieces of work that room is reserved for at once, so that none is moved as more come.
     expected: usize,
 }
 
 impl<W, A> Queue<W, A> {
-    /// A queue for a batch of so many requests.
+    /// A queue for a batch of `expected` requests.
     pub(crate) fn new(expected: usize) -> Self {
         Self {
             asked: RefCell::default(),
@@ -48,7 +48,7 @@ impl<W, A> Queue<W, A> {
         self.asked.borrow().is_empty()
     }
 
-    /// What is asked first for the next pass.
+    /// Looks at the first piece of work for the next pass; `None` if there is none.
     pub(crate) fn first<T>(&self, look: impl FnOnce(&W) -> T) -> Option<T> {
         self.asked.borrow().first().map(look)
     }
@@ -67,7 +67,7 @@ impl<W, A> Queue<W, A> {
         self.answer(|asked, answers| W::run(kernel, asked, answers));
     }
 
-    /// Has everything that is asked answered.
+    /// Answers all requested work with `run`.
     fn answer(&self, run: impl FnOnce(&mut [W], &mut [Option<A>])) {
         let mut asked = self.asked.borrow_mut();
         if asked.is_empty() {

@@ -24,7 +24,7 @@ const PAN_DIGITS: usize = 11;
 /// A data array.
 pub(crate) struct Data(Zeroizing<[[u8; ELEMENT]; 3]>);
 
-/// What a transaction security parameter of VISA says.
+/// The digits of a card in a transaction security parameter of VISA.
 pub(crate) struct VisaData {
     pub(crate) pan: [u8; PAN_DIGITS],
     pub(crate) key_index: u8,
@@ -53,13 +53,13 @@ impl Data {
     /// The block of the validation data.
     ///
     /// # Errors
-    /// 8/103 for other than 16 hexadecimal digits, of upper case.
+    /// 8/103 for anything but 16 hexadecimal digits in upper case.
     pub(crate) fn validation(&self) -> Result<[u8; 8], Codes> {
         let digits = payments::hexadecimal(&self.0[1]).map_err(|_| code::VALIDATION_DATA)?;
         Ok(ibm3624::validation_block(&digits))
     }
 
-    /// The clear PIN of so many digits.
+    /// The clear PIN of `length` digits.
     ///
     /// # Errors
     /// 8/104.
@@ -68,7 +68,7 @@ impl Data {
         Ok(Pin::new(&digits, length))
     }
 
-    /// The offset of so many digits.
+    /// The offset of `length` digits.
     ///
     /// # Errors
     /// 8/112.
@@ -76,7 +76,7 @@ impl Data {
         Self::offset_in(&self.0[2], length)
     }
 
-    /// The same in a field of its own.
+    /// The offset of `length` digits in a field outside of the array.
     ///
     /// # Errors
     /// 8/112.
@@ -84,7 +84,7 @@ impl Data {
         left(field, length).ok_or(code::PIN_OFFSET)
     }
 
-    /// What VISA's transaction security parameter says of a card.
+    /// The card's digits in VISA's transaction security parameter.
     ///
     /// # Errors
     /// 8/105.
@@ -94,7 +94,7 @@ impl Data {
         Ok(VisaData { pan: *pan, key_index: key_index(rest[0])? })
     }
 
-    /// The four digits of a clear PIN behind what [`Data::visa`] reads.
+    /// The four digits of a clear PIN that follow the card's digits of [`Data::visa`].
     ///
     /// # Errors
     /// 8/105.
@@ -105,7 +105,7 @@ impl Data {
         Ok(Pin::new(&digits, 4))
     }
 
-    /// Refuses with 8/105 other than blanks there.
+    /// Refuses with 8/105 if the place of a clear PIN in VISA's parameter is not blank.
     pub(crate) fn no_visa_pin(&self) -> Result<(), Codes> {
         if self.0[0][12..] == *b"    " { Ok(()) } else { Err(code::TRANSACTION_SECURITY) }
     }
@@ -137,7 +137,7 @@ fn key_index(digit: u8) -> Result<u8, Codes> {
     if (1..=6).contains(&digit) { Ok(digit) } else { Err(code::TRANSACTION_SECURITY) }
 }
 
-/// So many digits with blanks behind them.
+/// The digits of an element that is `length` digits with blanks behind them; else `None`.
 fn left(element: &[u8; ELEMENT], length: u8) -> Option<[u8; ELEMENT]> {
     let (digits, blanks) = element.split_at_checked(usize::from(length))?;
     if blanks.iter().any(|blank| *blank != b' ') {
@@ -146,15 +146,15 @@ fn left(element: &[u8; ELEMENT], length: u8) -> Option<[u8; ELEMENT]> {
     payments::digits(digits).ok()
 }
 
-/// A length of a PIN in an argument.
+/// Checks the length of a PIN in an argument.
 ///
 /// # Errors
-/// 8/100 for other than 4 to 16, or 1 to 16 where the role permits fewer than four digits.
+/// 8/100 for anything but 4 to 16, or 1 to 16 if the role permits fewer than four digits.
 pub(crate) fn pin_length(call: &Call<'_, '_>, length: i64) -> Result<u8, Codes> {
     digits_at_most(call, length, 16).ok_or(code::PIN_LENGTH)
 }
 
-/// Digits to check of a PIN that has at most so many.
+/// Checks the number of digits to compare, of a PIN with at most `most` digits.
 ///
 /// # Errors
 /// 8/101 as [`pin_length`]: fewer digits are found in fewer guesses.

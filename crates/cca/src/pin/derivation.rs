@@ -5,8 +5,8 @@
 //! | DUKPT-.. | the key serial number, of 10 bytes | KEYGENKY with UKPT |
 //! | ADUKPT.. | derivation data, of 20 bytes ([`Transaction`]) | DKYGENKY of AES with A-DUKPT, of D-ALL or D-PPROT |
 //!
-//! By AES, keys of AES are derived for ISO-4, and of TDES for blocks of 8 bytes; none that is stronger than its base
-//! key.
+//! By AES, keys of AES are derived for ISO-4, and keys of TDES for blocks of 8 bytes. No derived key may be stronger
+//! than its base key.
 
 use super::keys::{self, Working};
 use super::{BLOCK_BYTES, Block};
@@ -24,22 +24,22 @@ use token::variable::{PinField, VariableUse};
 use wire::verb::{PinDerivation, PinDerivationBoth, PinDerivationOut, PinDerivations};
 use wire::{Codes, code};
 
-/// Where a profile has the derivation data.
+/// Offset of the derivation data in a profile.
 const DATA_AT: usize = 24;
 
-/// How a request says that the key of a side is derived.
+/// The method by which a request says that the key of a side is derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// Not at all.
+    /// No derivation: the key is used as it is.
     Fixed,
-    /// By TDES.
+    /// DUKPT by TDES.
     Tdes,
-    /// By AES.
+    /// DUKPT by AES.
     Aes,
 }
 
 impl Method {
-    /// Of the side that comes in, and of the one that goes out.
+    /// The methods of the input side and of the output side.
     ///
     /// # Errors
     /// 8/33 for keys of single length.
@@ -58,7 +58,7 @@ impl Method {
         })
     }
 
-    /// The same, where each side has a keyword, or both have one.
+    /// The methods of both sides, where each side has a keyword of its own, or one keyword covers both.
     ///
     /// # Errors
     /// 8/33 for keys of single length.
@@ -82,7 +82,7 @@ impl Method {
         Ok((Self::of_one(keyword_in)?, out))
     }
 
-    /// Of a side that comes in.
+    /// The method of an input side.
     ///
     /// # Errors
     /// 8/33 for keys of single length.
@@ -96,21 +96,21 @@ impl Method {
     }
 }
 
-/// The key of a side.
+/// How the key of a side is derived, with the data for it.
 #[derive(Clone, Copy)]
 pub(crate) enum Derivation {
-    /// As it is in its token.
+    /// The key is used as it is in its token.
     None,
     Tdes(Serial),
     Aes(Transaction),
 }
 
 impl Derivation {
-    /// What is behind the fields of a profile, for a block of ISO-4 or one of 8 bytes.
+    /// The derivation data behind the fields of a profile, for a block of ISO-4 or of 8 bytes.
     ///
     /// # Errors
-    /// 8/21 for a profile that ends before it, 8/2050 for a counter that no terminal gets to, 8/50 for derivation data
-    /// of another key than one for such a block, 8/34 for keys by TDES for ISO-4.
+    /// 8/21 for a profile that ends before the data, 8/2050 for a counter that no terminal reaches, 8/50 for derivation
+    /// data of a key for another purpose, 8/34 for keys by TDES for ISO-4.
     pub(crate) fn read(profile: &[u8], method: Method, is_iso4: bool) -> Result<Self, Refusal> {
         match method {
             Method::Fixed => Ok(Self::None),
@@ -131,10 +131,10 @@ impl Derivation {
         }
     }
 
-    /// Starts opening the key of blocks of 8 bytes: for this use, or for keys to be derived from it.
+    /// Starts opening the key for blocks of 8 bytes: a key for this use, or a base key if the key is derived.
     ///
     /// # Errors
-    /// 8/39 for a key that is not for this.
+    /// 8/39 for a key that does not permit this.
     pub(crate) fn open<'p, 'a>(
         &self,
         call: Call<'p, 'a>,
@@ -148,10 +148,10 @@ impl Derivation {
         }
     }
 
-    /// The same of blocks of ISO-4.
+    /// Starts opening the key for blocks of ISO-4: a key for this use, or a base key if the key is derived.
     ///
     /// # Errors
-    /// 8/39 for a key that is not for this.
+    /// 8/39 for a key that does not permit this.
     pub(crate) fn open_field<'p, 'a>(
         &self,
         call: Call<'p, 'a>,
@@ -165,7 +165,7 @@ impl Derivation {
         call.key(field)?.variable()?.for_variable_use(usage)
     }
 
-    /// Starts deriving the key, where it is derived.
+    /// Starts deriving the key of the transaction; without derivation, gives the key as it is.
     ///
     /// # Errors
     /// 8/39 for a base key by TDES that is not of two parts, 8/170 for a key of AES that is stronger than its base key.
@@ -183,8 +183,8 @@ impl Derivation {
         }
     }
 
-    /// Starts wrapping the key anew for a field of fixed length, as [`Key::renew`]. A base key of AES has a token that
-    /// such a field does not hold: its record is what is renewed.
+    /// Starts wrapping the key anew for a field of fixed length, as [`Key::renew`]. The token of an AES base key does
+    /// not fit such a field, so only its key record is renewed.
     pub(crate) fn renew<'p, 'a>(
         &self,
         call: Call<'p, 'a>,
@@ -197,7 +197,7 @@ impl Derivation {
         }
     }
 
-    /// The token of what is wrapped anew, if there is one.
+    /// The token of a key that is wrapped anew, if there is one.
     pub(crate) async fn token(renewal: Option<Renewal<'_>>) -> Result<Option<Token>, Codes> {
         match renewal {
             Some(renewal) => renewal.token().await,
@@ -205,7 +205,7 @@ impl Derivation {
         }
     }
 
-    /// A block of 8 bytes through TDES: by AES, keys of three parts are derived as well.
+    /// Enciphers or deciphers a block of 8 bytes with TDES; keys that were derived by AES may have three parts.
     ///
     /// # Errors
     /// As [`super::cipher`].

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 /// How a PIN lies in a block, with what the block holds beside it.
 pub(crate) struct Form {
     pub(crate) layout: Layout,
-    /// Zeros where the format has no PAN.
+    /// Digits of the PAN; zeros if the format has no PAN.
     pub(crate) pan: PanDigits,
     sequence: u16,
 }
@@ -57,7 +57,7 @@ impl Form {
         let profile = Profile::read(first_fields(profile)?).map_err(codes)?;
         check_format(call, profile.format)?;
         let pad = profile.pad_made().map_err(codes)?;
-        // A decimal digit that fills a block would be read as one of the PIN.
+        // A decimal digit as padding would be read as a digit of the PIN.
         if profile.format.has_pad() && pad < 10 && !call.points.permits(Point::PinAnyDigits) {
             return Err(code::PAD_DIGIT.into());
         }
@@ -72,24 +72,24 @@ impl Form {
         Ok(Self { layout, pan: pan_digits(profile.format, pan)?, sequence })
     }
 
-    /// The same form with decimal digits alone: for what is made of a PIN and leaves clear.
+    /// The same form with decimal digits alone: for values that are made of a PIN and leave the card clear.
     pub(crate) fn of_decimals(mut self) -> Self {
         self.layout.checks_digits = true;
         self
     }
 
-    /// The PIN of a clear block, and whether it is one.
+    /// The PIN of a clear block, and whether the block is valid.
     pub(crate) fn pin(&self, block: &Block) -> (Pin, Mask) {
         block::read(&self.layout, &self.pan, block)
     }
 
-    /// What a clear block says of itself, whatever it is compared with, and whichever key it was under.
+    /// What identifies a clear block, whatever it is compared with, and whichever key it was under.
     ///
-    /// A block of ISO-0 or VISA-4 is bound to its PAN: with another one its filling is wrong. Not so the digits over
-    /// which those of the PIN lie, behind its second: changed there, a PAN makes of the PIN another one that is known
-    /// from it. So the first four digits are left out, as many as lie over a PIN of six. A block of ISO-3 is bound to
-    /// no PAN, for its filling is six digits at random, and a digit of the PAN that is changed by one makes of one of
-    /// these another: it is known by its own filling.
+    /// A block of ISO-0 or VISA-4 is bound to its PAN: with another PAN its filling is wrong. That does not hold for
+    /// the digits of the PAN that lie over digits of the PIN, behind its second one. A change to them turns the PIN
+    /// into another PIN that is known from the first. So the first four digits are left out, as many as lie over a PIN
+    /// of six. A block of ISO-3 is bound to no PAN: its filling is six random digits, and a digit of the PAN that is
+    /// changed by one turns one of these into another. Such a block is identified by its own filling.
     pub(crate) fn bound(&self, block: &Block) -> counting::Subject {
         match (self.layout.format, &self.pan) {
             (Format::Iso0 | Format::Visa4, [_, _, _, _, bound @ ..]) => counting::of_bound_pan(bound),
@@ -104,10 +104,10 @@ impl Form {
         self.filled(pin, &random)
     }
 
-    /// The same of a PIN out of a clear block of that form, or of another size that says this of itself. A block of
-    /// ISO-3 is known by its filling ([`Form::bound`]): out of ISO-3 it keeps that, and out of others it has one that
-    /// follows from what they say. With random ones, as many blocks of one card as anybody wants would be counted each
-    /// by itself.
+    /// The clear block of a PIN that comes from a clear block of that form, or from a block of another size with this
+    /// content. A block of ISO-3 is identified by its filling ([`Form::bound`]): from ISO-3 the block keeps that
+    /// filling, from other formats it gets one that follows from their content. With random fillings, anybody could
+    /// make any number of blocks of one card, each counted by itself.
     ///
     /// # Errors
     /// 8/90 where the domain has no master key.
@@ -136,7 +136,7 @@ impl Form {
     }
 }
 
-/// The three fields in front of a profile.
+/// The three fields at the start of a profile.
 fn first_fields(profile: &[u8]) -> Result<&[u8; 24], Refusal> {
     profile.first_chunk().ok_or(code::INVALID_PARAMETER.into())
 }

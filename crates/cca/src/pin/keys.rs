@@ -10,13 +10,13 @@ use payments::dukpt::tdes::{Purpose, SERIAL_BYTES, Serial};
 use token::usage::Use;
 use wire::{Codes, code};
 
-/// Where a profile has the key serial number.
+/// Offset of the key serial number in a profile.
 const SERIAL_AT: usize = 24;
 
 /// The key serial number behind the fields of a profile, where the key is derived.
 ///
 /// # Errors
-/// 8/21 for a profile that ends before it, 8/2050 for a counter that no terminal gets to.
+/// 8/21 for a profile that ends before it, 8/2050 for a counter that no terminal reaches.
 pub(crate) fn serial(profile: &[u8], is_derived: bool) -> Result<Option<Serial>, Refusal> {
     if !is_derived {
         return Ok(None);
@@ -26,10 +26,10 @@ pub(crate) fn serial(profile: &[u8], is_derived: bool) -> Result<Option<Serial>,
     Ok(Some(Serial::new(serial).map_err(|_| code::SERIAL_COUNTER)?))
 }
 
-/// Starts opening the key of a field: for this use, or for keys to be derived from it.
+/// Starts opening the key of a field: a key for this use, or a base key if the key is derived.
 ///
 /// # Errors
-/// 8/39 for a key that is not for this.
+/// 8/39 for a key that does not permit this.
 pub(crate) fn open<'p, 'a>(
     call: Call<'p, 'a>,
     field: &'a [u8],
@@ -40,14 +40,14 @@ pub(crate) fn open<'p, 'a>(
     call.key(field)?.of(Algorithm::Des)?.for_use(usage)
 }
 
-/// The key of blocks on its way.
+/// The key of PIN blocks: known, or being derived.
 pub(crate) enum Working<'p> {
     Fixed(SecretBytes),
     Derived(Ask<'p, Derive, Derived>),
 }
 
 impl<'p> Working<'p> {
-    /// Starts deriving the key of a transaction, where there is a key serial number.
+    /// Starts deriving the key of a transaction if there is a key serial number; else takes the key as it is.
     ///
     /// # Errors
     /// 8/39 for a key that is not of two parts.
@@ -64,7 +64,7 @@ impl<'p> Working<'p> {
         }
     }
 
-    /// The key; at once where it is not derived.
+    /// The key of the blocks; at once if it is not derived.
     pub(crate) async fn key(self) -> Result<SecretBytes, Codes> {
         match self {
             Self::Fixed(key) => Ok(key),

@@ -9,16 +9,17 @@ use wire::point::Point;
 use wire::verb::Verb;
 use wire::{Codes, code};
 
-/// What tells whether the PIN in a block is right.
+/// The verbs that tell whether the PIN in a block is right.
 const VERIFYING: [Verb; 2] = [Verb::EncryptedPinVerify, Verb::EncryptedPinVerify2];
 
-/// Refuses with 8/90 to put a PIN from one block into another.
+/// Refuses with 8/90 to put a PIN from one block into another, if the role does not permit it.
 pub(crate) fn check_reformat(call: &Call<'_, '_>, from: &Form, to: &Form) -> Result<(), Codes> {
     let pan = |form: &Form| (form.layout.format, form.pan);
     check_formats(call, (from.layout.format, to.layout.format), is_same_pan(&pan(from), &pan(to)))
 }
 
-/// The same, where the formats are known, and whether both blocks are of one PAN, or the change of it is proved.
+/// As [`check_reformat`], with the formats, and with whether both blocks have one PAN or the change of the PAN is
+/// proved.
 pub(crate) fn check_formats(
     call: &Call<'_, '_>,
     (out_of, into): (Format, Format),
@@ -35,7 +36,7 @@ pub(crate) fn check_formats(
     if is_restricted && out_of.has_pan() && into.has_pan() && !is_same_pan {
         call.permit(Point::PanChange)?;
     }
-    // Any of a thousand PANs goes with the filling of one block, and under each its PIN would be counted for itself.
+    // A thousand PANs go with the filling of one block, and under each of them its PIN would be counted by itself.
     let verifies = VERIFYING.iter().any(|verb| call.points.permits(verb.entry().point));
     if verifies && out_of == Format::Iso3 && matches!(into, Format::Iso0 | Format::Visa4 | Format::Iso4) {
         call.permit(Point::PinBound)?;
@@ -58,12 +59,12 @@ pub(crate) fn check_verified(call: &Call<'_, '_>, format: Format) -> Result<(), 
     if is_known(format) { Ok(()) } else { call.permit(Point::PinAnyBlock) }
 }
 
-/// What is answered to a clear block that is not one, whatever is wrong with it.
+/// The codes for a clear block that is not valid, whatever is wrong with it.
 pub(crate) fn wrong_block(call: &Call<'_, '_>) -> Codes {
     if call.points.permits(Point::PinFineCodes) { code::PIN_BLOCK_INCONSISTENT } else { code::PIN_BLOCK }
 }
 
-/// Whether a block that is bound to a PAN stays bound to it, and one of 3624 comes out of none but 3624.
+/// Whether a block that is bound to a PAN stays bound to it, and a block of 3624 is made from no format but 3624.
 fn keeps_pan(out_of: Format, into: Format) -> bool {
     match (out_of, into) {
         (out_of, into) if out_of.is_ansi() => into.is_ansi(),
@@ -73,12 +74,13 @@ fn keeps_pan(out_of: Format, into: Format) -> bool {
     }
 }
 
-/// Whether ANSI X9.8 knows the format.
+/// Whether ANSI X9.8 covers the format.
 fn is_known(format: Format) -> bool {
     format == Format::Iso1 || format.is_ansi()
 }
 
-/// VISA-4 holds other digits of a PAN than ISO-0 and ISO-3: of these nothing says that they are of one PAN.
+/// Whether both blocks have the same PAN. VISA-4 holds other PAN digits than ISO-0 and ISO-3, so the two cannot be
+/// compared.
 pub(crate) fn is_same_pan(from: &(Format, PanDigits), to: &(Format, PanDigits)) -> bool {
     (from.0 == Format::Visa4) == (to.0 == Format::Visa4) && from.1 == to.1
 }

@@ -19,7 +19,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// The fewest digits of a PAN that is given whole.
 const PAN_DIGITS_MIN: usize = 8;
-/// The most.
+/// The most digits of a PAN that is given whole.
 const PAN_DIGITS_MAX: usize = 19;
 
 /// A PAN that is given whole, with its check digit.
@@ -43,12 +43,12 @@ impl Pan {
         Ok(Self { digits, length, field })
     }
 
-    /// How many digits it has.
+    /// Number of digits of the PAN.
     pub(crate) fn length(&self) -> usize {
         self.length
     }
 
-    /// How it lies in a block of ISO-4.
+    /// The PAN as a field of ISO-4.
     pub(crate) fn field(&self) -> &[u8; iso4::FIELD_BYTES] {
         &self.field
     }
@@ -64,21 +64,21 @@ impl Pan {
     }
 }
 
-/// How a block lies.
+/// The form of a side's block, by its size.
 pub(crate) enum Shape {
-    /// In 8 bytes.
+    /// A block of 8 bytes.
     Short(Form),
-    /// In 16 bytes, as ISO-4 has it.
+    /// A block of 16 bytes, in ISO-4.
     Iso4(Pan),
 }
 
-/// A side.
+/// One side: the form of its block, and the derivation of its key.
 pub(crate) struct Side {
     pub(crate) shape: Shape,
     pub(crate) derivation: Derivation,
 }
 
-/// A block that comes in, or a clear one.
+/// A block of either size, enciphered or clear.
 pub(crate) enum BlockOf<Short, Long> {
     Short(Short),
     Long(Long),
@@ -140,12 +140,12 @@ impl Side {
         }
     }
 
-    /// Whether a key of AES is used.
+    /// Whether the side's key is an AES key: that of ISO-4, or a base key.
     pub(crate) fn is_of_aes(&self) -> bool {
         matches!(self.shape, Shape::Iso4(_)) || matches!(self.derivation, Derivation::Aes(_))
     }
 
-    /// The PAN, where it is given whole.
+    /// The PAN, if the side has ISO-4.
     pub(crate) fn pan(&self) -> Option<&Pan> {
         match &self.shape {
             Shape::Short(_) => None,
@@ -153,7 +153,7 @@ impl Side {
         }
     }
 
-    /// Whether both sides are of one PAN, as far as they say.
+    /// Whether both sides have one PAN, as far as their digits tell.
     pub(crate) fn is_of_same_pan(&self, other: &Self) -> bool {
         let digits = |side: &Self| match &side.shape {
             Shape::Short(form) => (form.layout.format, form.pan),
@@ -165,10 +165,11 @@ impl Side {
         }
     }
 
-    /// Starts opening the key of a block that comes in. What becomes of its PIN says where it goes.
+    /// Starts opening the key of an input block. The right that the key needs depends on the use that is made of the
+    /// PIN.
     ///
     /// # Errors
-    /// 8/39 for a key that is not for this.
+    /// 8/39 for a key that does not permit this.
     pub(crate) fn open_in<'p, 'a>(
         &self,
         call: Call<'p, 'a>,
@@ -182,10 +183,10 @@ impl Side {
         }
     }
 
-    /// The same of a block that goes out.
+    /// Starts opening the key of an output block.
     ///
     /// # Errors
-    /// 8/39 for a key that is not for this.
+    /// 8/39 for a key that does not permit this.
     pub(crate) fn open_out<'p, 'a>(
         &self,
         call: Call<'p, 'a>,
@@ -199,10 +200,10 @@ impl Side {
         }
     }
 
-    /// A block of this side as it came.
+    /// The enciphered block of this side, as the caller gave it.
     ///
     /// # Errors
-    /// 8/21 for one of another size.
+    /// 8/21 for a block of another size.
     pub(crate) fn given<'a>(
         &self,
         block: &'a [u8],
@@ -213,7 +214,7 @@ impl Side {
         }
     }
 
-    /// The clear block.
+    /// Deciphers a block of this side.
     ///
     /// # Errors
     /// As [`super::cipher`].
@@ -236,7 +237,7 @@ impl Side {
         }
     }
 
-    /// The block of a clear one.
+    /// Enciphers a clear block of this side.
     ///
     /// # Errors
     /// As [`super::cipher`].
@@ -259,7 +260,7 @@ impl Side {
         }
     }
 
-    /// The PIN of a clear block of this side, and whether it is one.
+    /// The PIN of a clear block of this side, and whether the block is valid.
     pub(crate) fn pin(&self, clear: &Clear) -> (Pin, Mask) {
         match (&self.shape, clear) {
             (Shape::Short(form), BlockOf::Short(block)) => form.pin(block),
@@ -268,7 +269,7 @@ impl Side {
         }
     }
 
-    /// What a clear block says of itself ([`Form::bound`]); of ISO-4, the last digits of its PAN but the check digit.
+    /// What identifies a clear block ([`Form::bound`]); of ISO-4, the last digits of its PAN but the check digit.
     pub(crate) fn bound(&self, clear: &Clear) -> counting::Subject {
         match (&self.shape, clear) {
             (Shape::Short(form), BlockOf::Short(block)) => form.bound(block),
@@ -280,7 +281,7 @@ impl Side {
         }
     }
 
-    /// The same of a PIN out of a clear block of that side ([`Form::block_of`]).
+    /// The clear block of a PIN that comes from a clear block of that side ([`Form::block_of`]).
     ///
     /// # Errors
     /// As [`Form::block_of`].
@@ -318,7 +319,7 @@ impl Side {
 }
 
 impl Clear {
-    /// Its bytes.
+    /// Bytes of the block.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Short(block) => &block[..],
@@ -330,8 +331,8 @@ impl Clear {
 /// The format of a profile.
 ///
 /// # Errors
-/// 8/21 for a profile that is too short, 8/106, 8/107 or 8/108 for what it says wrongly, and for formats that the verbs
-/// of both sizes do not take.
+/// 8/21 for a profile that is too short; 8/106, 8/107 or 8/108 for a format, control or pad digit that is not valid,
+/// and for formats that the verbs of both sizes do not take.
 fn format(profile: &[u8]) -> Result<Format, Refusal> {
     let fields = profile.first_chunk().ok_or(code::INVALID_PARAMETER)?;
     let profile = Profile::read(fields).map_err(super::form::codes)?;

@@ -15,11 +15,11 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    /// Refuses what a key of this curve does not sign by this method.
+    /// Checks that a key of this curve signs data of this length by this method.
     ///
     /// # Errors
-    /// 8/874 where the curve is not one of the method; 8/25 for a digest that has not the length of the hash that is
-    /// named, or where none is, of any hash.
+    /// 8/874 if the method is not one of the curve; 8/25 for a digest that is not as long as the named hash, or, if
+    /// none is named, as any hash.
     pub(crate) fn check(
         self,
         curve: EccCurve,

@@ -22,8 +22,8 @@ pub(crate) enum Encryption {
 }
 
 impl Encryption {
-    /// Of the keywords of the verbs that encipher data: a format, and the hash of the OAEP ones, SHA-1 without. Which
-    /// go together the verb table says.
+    /// The format of the keywords of verbs that encipher data, with the hash of OAEP; SHA-1 if none is named. The verb
+    /// table says which keywords go together.
     pub(crate) fn of(format: RsaFormat, hash: Option<RsaHash>) -> Self {
         match format {
             RsaFormat::ZeroPad | RsaFormat::Mrp => Self::Raw,
@@ -32,7 +32,7 @@ impl Encryption {
         }
     }
 
-    /// As [`Encryption::of`], of the formats in which fixed-length symmetric keys travel.
+    /// As [`Encryption::of`], for the formats in which fixed-length symmetric keys travel.
     pub(crate) fn of_transport(format: TransportFormat, hash: Option<RsaHash>) -> Self {
         match format {
             TransportFormat::ZeroPad => Self::Raw,
@@ -41,7 +41,8 @@ impl Encryption {
         }
     }
 
-    /// As [`Encryption::of_transport`], of the formats in which keys are exported; `None` of those that are no block.
+    /// As [`Encryption::of_transport`], for the formats in which keys are exported; `None` for formats that are no
+    /// block.
     pub(crate) fn of_export(format: ExportFormat, hash: Option<RsaHash>) -> Option<Self> {
         let format = match format {
             ExportFormat::ZeroPad => TransportFormat::ZeroPad,
@@ -54,7 +55,7 @@ impl Encryption {
         Some(Self::of_transport(format, hash))
     }
 
-    /// As [`Encryption::of`], of the formats in which new keys travel.
+    /// As [`Encryption::of`], for the formats in which new keys travel.
     ///
     /// # Errors
     /// 8/33 for the formats of key-encrypting keys.

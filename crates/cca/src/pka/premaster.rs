@@ -14,17 +14,17 @@ use zeroize::Zeroizing;
 /// Bytes of a premaster secret.
 pub(crate) const PREMASTER_BYTES: usize = 48;
 type Premaster = [u8; PREMASTER_BYTES];
-/// What tells the key of the substitutes from everything else that is hashed together with a private key.
+/// Separates the key of the substitutes from every other hash of a private key.
 const LABEL: &[u8] = b"cryptand tls-premaster substitute";
 
-/// Makes what stands for premaster secrets that do not open: HMAC-SHA-384 under the private numbers of the key.
+/// Makes the substitutes for premaster secrets that do not open: HMAC-SHA-384 under the private numbers of the key.
 pub(crate) struct Substitutes(HmacKey);
 
 impl Substitutes {
-    /// For a private key.
+    /// The substitutes of a private key.
     ///
     /// # Errors
-    /// None: the hash is no weak one.
+    /// None occurs: the hash is not a weak one.
     pub(crate) fn new(engine: &Engine, split: &SplitValues<'_>) -> Result<Self, Codes> {
         let parts: &[&[u8]] = match split {
             SplitValues::Me { d } => &[d],
@@ -40,7 +40,7 @@ impl Substitutes {
         Ok(Self(key))
     }
 
-    /// The one of a ciphertext.
+    /// The substitute for a ciphertext.
     pub(crate) fn of(&self, ciphertext: &[u8]) -> SecretBytes {
         let mut inner = self.0.begin();
         inner.update(LABEL);
@@ -49,7 +49,7 @@ impl Substitutes {
     }
 }
 
-/// The premaster secret of a deciphered block, or the substitute where the block is no block of 48 bytes; in one time.
+/// The premaster secret of a deciphered block, or the substitute if the block does not hold 48 bytes; in constant time.
 pub(crate) fn open(block: &[u8], substitute: &SecretBytes, is_whole: Choice) -> Zeroizing<Premaster> {
     let (head, secret) = block.split_at(block.len() - PREMASTER_BYTES);
     // 00 02, eight and more bytes that are not zero, 00.
@@ -60,7 +60,8 @@ pub(crate) fn open(block: &[u8], substitute: &SecretBytes, is_whole: Choice) -> 
     }
     let mut opened = Zeroizing::new([0; PREMASTER_BYTES]);
     for ((out, right), other) in opened.iter_mut().zip(secret).zip(substitute.iter()) {
-        // Hidden each time: the compiler, which knows that the verdict is 0 or 1, else branches on it.
+        // The mask is hidden for each byte: the compiler, which knows that the verdict is 0 or 1, would else branch on
+        // it.
         let mask = std::hint::black_box(0u8.wrapping_sub(is_right.unwrap_u8()));
         *out = other ^ (mask & (other ^ right));
     }

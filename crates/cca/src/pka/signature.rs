@@ -10,9 +10,9 @@ use engine::{
 use wire::verb::{SignatureFormat, SignatureHash};
 use wire::{Codes, code};
 
-/// Bytes before the data of a PKCS-1.0 block, at the least.
+/// Lower bound of the bytes before the data of a PKCS-1.0 block.
 const PKCS1_OVERHEAD: usize = 11;
-/// How many times longer than what a caller chooses of its block a modulus must be.
+/// A modulus must be longer than the part of its block that the caller chooses by this factor.
 const FREE_PARTS: usize = 3;
 /// Length of the salt length before the hash of PKCS-PSS.
 const SALT_LENGTH_BYTES: usize = 4;
@@ -34,7 +34,7 @@ pub(crate) enum Signature {
 }
 
 impl Signature {
-    /// Of the format keyword and its hash.
+    /// The format that a keyword and its hash name.
     ///
     /// # Errors
     /// 8/33 for ISO-9796, and what is not computed here, 8/34 where a hash is missing, and for a method of elliptic
@@ -112,14 +112,14 @@ impl Signature {
         }
     }
 
-    /// What the private operation gave, as a signature.
+    /// Turns the result of the private operation into a signature, in place.
     pub(crate) fn finish(self, modulus: &[u8], result: &mut [u8]) {
         if let Self::X931(_) = self {
             x931::smaller_vartime(modulus, result);
         }
     }
 
-    /// Whether a signature, opened by the public operation, is one of the data.
+    /// Whether the block that the public operation gave belongs to the data.
     ///
     /// # Errors
     /// As [`Signature::block`]: the data itself is at fault.

@@ -5,7 +5,7 @@ use engine::{Engine, HashAlgorithm, SecretBytes};
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
-/// A key of so many bytes.
+/// A key of `bytes` bytes.
 ///
 /// # Errors
 /// 8/783 for a hash that the settings do not enable; 16/336 for a key of more than 2^32 - 1 digests.

@@ -35,12 +35,13 @@ impl<T: Clone> Contexts<T> {
         Some(entry.context.clone())
     }
 
-    /// Whether the context of a token is there; that it was asked for does not keep it.
+    /// Whether the context of a token is there. Other than [`Contexts::find`], the question does not protect the entry
+    /// from eviction.
     pub(crate) fn has(&self, token: &[u8]) -> bool {
         self.entries.contains_key(&Lookup::of(token) as &dyn TokenBytes)
     }
 
-    /// Keeps a context.
+    /// Keeps a context; evicts the least recently used one if there is no room.
     pub(crate) fn insert(&mut self, token: &[u8], context: T) {
         if self.capacity == 0 {
             return;
@@ -54,7 +55,7 @@ impl<T: Clone> Contexts<T> {
         self.entries.insert(Token(SecretBytes::from_slice(token)), entry);
     }
 
-    /// Entries held.
+    /// How many entries are held.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -171,7 +172,7 @@ mod tests {
         for present in [0u8, 2, 3] {
             assert_eq!(contexts.find(&[present; 100]).as_deref(), Some(&present));
         }
-        // The same token again replaces, and does not evict.
+        // The same token again replaces its entry, and evicts no other.
         contexts.insert(&[3; 100], Arc::clone(&watched[0]));
         assert_eq!(contexts.len(), 3);
         drop(contexts);

@@ -6,7 +6,7 @@ use token::pka::Usage;
 use token::pka::ecc::EccCurve;
 use wire::{Codes, code};
 
-/// The engine's word for a curve.
+/// The engine's value for a curve.
 fn curve_of(curve: EccCurve) -> Curve {
     match curve {
         EccCurve::P224 => Curve::P224,
@@ -27,7 +27,7 @@ pub(crate) enum PrivateKey {
 }
 
 impl PrivateKey {
-    /// A new key.
+    /// Generates a key.
     ///
     /// # Errors
     /// 16/336 where the library fails.
@@ -38,7 +38,7 @@ impl PrivateKey {
         engine.ec_generate(curve_of(curve)).map(Self::Weierstrass).map_err(|_| code::SELF_CHECK)
     }
 
-    /// Of a private value as long as the curve's.
+    /// Makes a key of a private value as long as the curve's.
     ///
     /// # Errors
     /// 8/770 for zero, and for what is not below the order.
@@ -58,7 +58,7 @@ impl PrivateKey {
         }
     }
 
-    /// The public key.
+    /// The public key that belongs to the private value.
     pub(crate) fn point(&self) -> Vec<u8> {
         match self {
             Self::Weierstrass(key) => key.public_bytes(),
@@ -78,10 +78,11 @@ pub(crate) struct PrivateContext {
 }
 
 impl PrivateContext {
-    /// Of a private value that was opened under a key-encrypting key of this age, whose public key this is.
+    /// The context of a private value that was opened under a key-encrypting key of this age; `point` is its public
+    /// key.
     ///
     /// # Errors
-    /// 8/770 for a value that is none of the curve.
+    /// 8/770 for a value that the curve does not have.
     pub(crate) fn of_value(
         curve: EccCurve,
         value: &[u8],
@@ -113,10 +114,11 @@ pub(crate) struct PublicContext {
 }
 
 impl PublicContext {
-    /// Of a public key in the form of the curve's.
+    /// The context of a public key in the form of its curve.
     ///
     /// # Errors
-    /// 8/770 for what is no point of the curve, the point at infinity and, of Ed25519, a point of small order.
+    /// 8/770 for bytes that are no point of the curve, for the point at infinity and, of Ed25519, for a point of small
+    /// order.
     pub(crate) fn new(curve: EccCurve, point: &[u8]) -> Result<Self, Codes> {
         let key = if curve == EccCurve::Ed25519 {
             let public = point.try_into().map_err(|_| code::PKA_FIELD)?;

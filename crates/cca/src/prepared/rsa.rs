@@ -16,7 +16,7 @@ pub(crate) struct PrivateContext {
     pub(crate) modulus_bits: usize,
     /// Whether a card generated the numbers; otherwise a caller supplied them.
     pub(crate) generated: bool,
-    /// What stands for premaster secrets that do not open; of a key that opens any.
+    /// The substitutes for premaster secrets that do not open; `None` if the key opens no premaster secrets.
     pub(crate) premaster: Option<Substitutes>,
 }
 

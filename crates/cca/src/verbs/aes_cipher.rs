@@ -25,7 +25,7 @@ use token::variable::{CipherMode, VariableUse};
 use wire::verb::{AesKeyRule, AesMethod, AesPosition, Buffer};
 use wire::{Codes, code};
 
-/// The request of either verb.
+/// The parameters that Symmetric_Algorithm_Encipher and _Decipher share.
 pub(super) struct Request<'a> {
     pub(super) direction: CipherDirection,
     pub(super) method: AesMethod,
@@ -41,27 +41,27 @@ pub(super) struct Request<'a> {
     pub(super) optional_data: &'a [u8],
 }
 
-/// The answer of either verb.
+/// The outputs that Symmetric_Algorithm_Encipher and _Decipher share.
 pub(super) struct Done<'a> {
-    /// The token of the key, where that had to be made anew.
+    /// The renewed token of the key; `None` if the token needs no renewal.
     pub(super) key_identifier: Option<&'a [u8]>,
-    /// The tag, where a text is enciphered with one.
+    /// The tag of GCM; `None` if no text is enciphered by GCM.
     pub(super) tag: Option<&'a [u8]>,
-    /// What the next part is chained to.
+    /// The chaining data for the next part of the text; `None` after the last part.
     pub(super) chain_data: Option<&'a [u8]>,
     pub(super) text: &'a [u8],
 }
 
-/// How a verb ends.
+/// How one of the two verbs writes its answer.
 #[derive(Clone, Copy)]
 pub(super) struct End {
-    /// How many bytes the answer has in front of its text where all other outputs are empty.
+    /// Length of the answer before its text in bytes if all other outputs are empty.
     pub(super) head_bytes: fn() -> usize,
-    /// Writes the answer.
+    /// Writes the outputs into the reply.
     pub(super) write: fn(&Done<'_>, Place<'_>) -> Result<bool, Refusal>,
 }
 
-/// Enciphers or deciphers, and ends with what came out.
+/// Enciphers or deciphers the text of a request, and writes the answer by `end`.
 #[expect(clippy::manual_async_fn, reason = "an async fn holds its arguments twice")]
 pub(super) fn run<'f, 'r, 'w>(
     call: Call<'f, 'f>,
@@ -74,14 +74,14 @@ pub(super) fn run<'f, 'r, 'w>(
         let key = task.key(call).await?;
         let renewal = key.renew(call, task.key_identifier)?;
         let age = key.age;
-        // A key that is made anew stands in front of the text, and is not known yet: that text moves.
+        // A renewed token precedes the text in the answer, and its length is not known yet: the text may have to move.
         let head = (end.head_bytes)() + task.extra_bytes();
         let text = reply.lend(head, task.text, BLOCK_BYTES);
         let (text, extra) = match task.method {
             AesMethod::Gcm => task.gcm(call, key, text).await?,
             _ => task.blocks(call, key, text).await?,
         };
-        // What came out of padding decides the length only now.
+        // The length of a padded text is known only after deciphering.
         task.output.holds(text.len())?;
         let token = renewal.token().await?;
         reply.write_text(text, |text, place| {
@@ -101,7 +101,7 @@ pub(super) fn run<'f, 'r, 'w>(
 type Extra = [u8; CHAIN_BYTES];
 
 impl<'a> Request<'a> {
-    /// What is to be done.
+    /// The task of this request, after its block size and the lengths of its fields are checked.
     fn check(self) -> Result<Task<'a>, Refusal> {
         if self.block_size != BLOCK_BYTES as i64 {
             return Err(code::INVALID_PARAMETER.into());
@@ -124,13 +124,13 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// Whether chaining data goes out.
+    /// Whether the answer has chaining data: CBC and PKCS-PAD with INITIAL and CONTINUE.
     fn is_chained(&self) -> bool {
         matches!(self.method, AesMethod::Cbc | AesMethod::Pkcs)
             && matches!(self.part, None | Some(AesPosition::Initial | AesPosition::Continue))
     }
 
-    /// The initialization vector or, of a text that goes on, the chaining value.
+    /// The initialization vector or, for a later part of a text, the chaining value.
     fn vector(&self) -> Result<&'a [u8], Refusal> {
         let given = self.initialization_vector;
         let is_right = match (self.method, self.part) {
@@ -167,7 +167,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A request that was checked: what is carried from pass to pass.
+/// A checked request, as it is kept from pass to pass.
 struct Task<'a> {
     direction: CipherDirection,
     method: AesMethod,
@@ -178,7 +178,7 @@ struct Task<'a> {
     vector: &'a [u8],
     text: &'a [u8],
     output: Buffer<'a>,
-    /// What a tag is compared with, and how long one is.
+    /// The tag to compare with; empty if none is verified. `tag_bytes` is the length of a tag in bytes.
     tag: &'a [u8],
     tag_bytes: usize,
     optional_data: &'a [u8],
@@ -199,7 +199,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// What a key of variable length must be for.
+    /// The use that a key of variable length must permit: the direction and the mode of this request.
     fn usage(&self) -> VariableUse {
         let mode = match self.method {
             AesMethod::Cbc | AesMethod::Pkcs => CipherMode::Cbc,
@@ -273,8 +273,8 @@ fn clear_key(key: &[u8]) -> Result<Key, Refusal> {
     Ok(Key::clear_aes(key))
 }
 
-/// Length of the text before its padding. Every byte of the last block is looked at whatever it holds;
-/// that the padding is wrong shows in the codes only.
+/// Length of the text before its padding. Every byte of the last block is read whatever its value, so only the codes
+/// reveal a wrong padding.
 pub(super) fn unpadded(text: &[u8]) -> Result<usize, Codes> {
     let Some(block) = text.last_chunk::<BLOCK_BYTES>() else { return Err(code::TEXT_LENGTH) };
     let added = block[BLOCK_BYTES - 1];

@@ -1,5 +1,5 @@
-//! Cipher_Text_Translate2 (CSNBCTT2): a text that is enciphered under one key comes under another, and is clear in the
-//! card alone.
+//! Cipher_Text_Translate2 (CSNBCTT2): translates a ciphertext from one key to another; the text is in the clear only
+//! inside the card.
 //!
 //! | keyword | key | text under it |
 //! |---|---|---|
@@ -10,15 +10,15 @@
 //! | I-CUSP, O-CUSP, I-IPS, O-IPS | DES | any, as in CSNBENC |
 //!
 //! INITIAL (default) begins from the initialization vectors, CONTINUE from the chaining vector of 128 bytes that the
-//! call before left. That is sealed ([`crate::chaining`]) for both keys and methods.
+//! previous call returned. The vector is sealed ([`crate::chaining`]) for both keys and methods.
 //!
-//! Keys that are kept for translations (DES: CIPHERXI, CIPHERXO, CIPHERXL; AES: C-XLATE) go with such keys alone, or
-//! texts would come under a key that deciphers them. Between keys that also encipher and decipher, the role decides,
-//! and each key must be for its side (8/39). No key may be clear: its owner would read the text.
+//! Translation-only keys (DES: CIPHERXI, CIPHERXO, CIPHERXL; AES: C-XLATE) go with one another alone, or texts would
+//! come under a key that deciphers them. Other keys, which also encipher and decipher, need the role's permission. Each
+//! key must permit its side (8/39). No key may be clear: its owner would read the text.
 //!
-//! Whether a padding is right, and how long it is, tells of the text: asked often enough, all of it. So texts under
-//! keys that are kept for translations keep their padding: a padded text comes out with the same padding (8/39), which
-//! is not looked at.
+//! Whether a padding is right, and its length, reveal something of the text: enough queries reveal all of it. So texts
+//! under translation-only keys keep their padding: the output method must have the same padding (8/39), and the padding
+//! is not checked.
 
 use super::des_cipher::{self, Chained as DesText};
 use super::{aes_cipher, decipher, encipher};
@@ -40,7 +40,7 @@ use wire::point::Point;
 use wire::verb::cipher_text_translate2::{Answer, Request};
 use wire::verb::{DesChaining, DesMethod, KeyInAlgorithm, KeyOutAlgorithm, MethodIn, MethodOut};
 
-/// Answers with the text under the other key, and with the chaining vector where there is room for one.
+/// Answers with the text under the output key, and with the chaining vector if there is room for one.
 pub(crate) async fn cipher_text_translate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let from = Side {
@@ -127,7 +127,7 @@ pub(crate) async fn cipher_text_translate2(call: Call<'_, '_>, reply: &mut Reply
     Ok(key_in.age.max(key_out.age).codes())
 }
 
-/// Refuses clear keys, and shorter or weaker ones where the role does not permit them.
+/// Refuses clear keys, and a shorter or weaker key unless the role permits it.
 fn check_keys(call: &Call<'_, '_>, from: &Key, to: &Key) -> Result<(), Refusal> {
     if [from, to].iter().any(|key| key.under != Some(Under::Master)) {
         return Err(code::KEY_USAGE.into());
@@ -159,21 +159,21 @@ struct Side<'a> {
     vector: &'a [u8],
 }
 
-/// Which side.
+/// A side of the translation: input or output.
 #[derive(Clone, Copy)]
 enum Way {
     From,
     To,
 }
 
-/// How a text is enciphered, and under what.
+/// The method by which a text is enciphered, with the algorithm of the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Method {
     Des(DesMethod),
     Aes(AesWay),
 }
 
-/// How it is under an AES key.
+/// The method of a text under an AES key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AesWay {
     Cbc,
@@ -182,7 +182,7 @@ enum AesWay {
 }
 
 impl<'a> Side<'a> {
-    /// What a text begins from: the initialization vector, with ECB nothing.
+    /// The first chaining value: the initialization vector, or zeros with ECB.
     fn chain(&self) -> Result<Chain, Refusal> {
         let mut chain = [0; CHAIN_BYTES];
         if self.method != Method::Aes(AesWay::Ecb) {
@@ -231,7 +231,7 @@ impl Method {
         })
     }
 
-    /// What stands for it where vectors are sealed.
+    /// The number of this method in a sealed chaining vector.
     fn number(self) -> u8 {
         match self {
             Self::Des(method) => method as u8,
@@ -250,14 +250,14 @@ impl Method {
         matches!(self, Self::Des(DesMethod::X923) | Self::Aes(AesWay::Pkcs))
     }
 
-    /// Refuses an empty text, and one that is not whole blocks where the method asks for them.
+    /// Refuses an empty text, and one that is not whole blocks unless the method is CUSP or IPS.
     fn check(self, bytes: usize) -> Result<(), Refusal> {
         let is_any = matches!(self, Self::Des(DesMethod::Cusp | DesMethod::Ips));
         let is_right = bytes > 0 && (is_any || bytes.is_multiple_of(self.block_bytes()));
         if is_right { Ok(()) } else { Err(code::TEXT_LENGTH.into()) }
     }
 
-    /// Starts opening a key that must be for this; CUSP and IPS run the cipher both ways.
+    /// Starts opening a key that must permit this method on this side; CUSP and IPS run the cipher both ways.
     fn open<'p, 'a>(self, found: Found<'p, 'a>, way: Way) -> Result<Opening<'p, 'a>, Refusal> {
         let (usage, of_mode): (Use, fn(CipherMode) -> VariableUse) = match way {
             Way::From => (Use::TranslateFrom, VariableUse::TranslateFrom),
@@ -329,7 +329,7 @@ impl Method {
         }
     }
 
-    /// Length of a text before its padding.
+    /// Length of a deciphered text without its padding, in bytes.
     fn unpadded(self, text: &[u8]) -> Result<usize, Refusal> {
         Ok(match self {
             Self::Des(DesMethod::X923) => decipher::unpadded(text)?,
@@ -338,7 +338,7 @@ impl Method {
         })
     }
 
-    /// A text with its padding.
+    /// The text with the padding of this method, if the method pads.
     fn padded(self, mut text: Text) -> Text {
         match self {
             Self::Des(DesMethod::X923) => encipher::padded(text),

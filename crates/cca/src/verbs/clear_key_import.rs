@@ -14,7 +14,7 @@ use wire::verb::TokenWrapping;
 use wire::verb::clear_key_import::{Answer, Request};
 use wire::{Codes, code};
 
-/// Answers with the token; 0/2 where a byte of the key has even parity.
+/// Answers with the token; 0/2 if a byte of the key has even parity.
 pub(crate) async fn clear_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let (token, codes) = import_des(call, request.clear_key, request.target_key_identifier, None).await?;
@@ -22,8 +22,8 @@ pub(crate) async fn clear_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '
     Ok(codes)
 }
 
-/// The token of a clear DES key of 8, 16 or 24 bytes as a DATA key, over the one in the target field, in a home of
-/// compatible tokens by this wrapping, or that of the token there.
+/// The DATA token of a clear DES key of 8, 16 or 24 bytes, to replace the token in the target field. In a home of
+/// compatible tokens the key is wrapped by `wrapping`, or else as the target token is.
 pub(super) async fn import_des(
     call: Call<'_, '_>,
     clear: &[u8],
@@ -55,8 +55,8 @@ pub(super) async fn import_des(
     Ok((call.make(Skeleton::Des(skeleton), key).await?, codes))
 }
 
-/// The control vector of the target: the default of DATA for a null token, else that of the token
-/// there, which must be one of a DATA key, with the form that the key has.
+/// The control vector of the target: the default of DATA for a null token, else that of the target token, adjusted to
+/// the form of the key. The target token must be that of a DATA key.
 fn target_vector(target: Option<DesToken>, form: KeyForm) -> Result<ControlVector, Codes> {
     let Some(token) = target else {
         return KeyType::Data.default_vector(form).ok_or(code::KEY_LENGTH_KEYWORD);

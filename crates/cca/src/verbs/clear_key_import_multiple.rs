@@ -10,8 +10,8 @@ use wire::verb::KeyAlgorithm;
 use wire::verb::clear_key_import_multiple::{Answer, Request};
 
 /// Answers with the token. DES (the default) takes 8, 16 or 24 bytes, AES 16, 24 or 32. In a home of compatible tokens
-/// a DES key is wrapped as the keyword says, or as the token there was; WRAP-ECB is refused where the control vector
-/// there forbids it (8/2111). AES tokens have one wrapping.
+/// a DES key is wrapped as the keyword says, or as the target token is. WRAP-ECB is refused if the target's control
+/// vector forbids it (8/2111). AES tokens have one wrapping.
 pub(crate) async fn clear_key_import_multiple(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let (clear, target) = (request.clear_key, request.target_key_identifier);

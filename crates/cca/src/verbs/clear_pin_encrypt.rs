@@ -1,6 +1,7 @@
-//! Clear_PIN_Encrypt (CSNBCPE): a clear PIN, or with RANDOM one of as many digits that the card chooses, in a block.
+//! Clear_PIN_Encrypt (CSNBCPE): enciphers a block with a clear PIN, or with RANDOM a PIN of the same length that the
+//! card chooses.
 //!
-//! RANDOM: the clear PIN is as many zeros as the PIN is to have digits.
+//! RANDOM: the clear PIN is zeros, one for each digit of the random PIN.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};
@@ -38,7 +39,7 @@ pub(crate) async fn clear_pin_encrypt(call: Call<'_, '_>, reply: &mut Reply<'_, 
     Ok(key.age.codes())
 }
 
-/// The PIN of digits with blanks behind them.
+/// The PIN in these characters: its digits, then blanks.
 fn clear_pin(call: &Call<'_, '_>, characters: &[u8; 16]) -> Result<Pin, Refusal> {
     let length = characters.iter().take_while(|character| **character != b' ').count();
     let length = data::pin_length(call, length as i64).map_err(|_| code::CLEAR_PIN)?;
@@ -50,7 +51,7 @@ fn clear_pin(call: &Call<'_, '_>, characters: &[u8; 16]) -> Result<Pin, Refusal>
     Ok(Pin::new(&digits, length))
 }
 
-/// A PIN of random digits: of bytes below 250, as many are of each digit; the others are drawn again.
+/// A PIN of uniformly random digits: each is a random byte modulo 10, and bytes from 250 on are drawn again.
 fn random(call: &Call<'_, '_>, length: u8) -> Pin {
     let mut digits = Zeroizing::new([0u8; 16]);
     for digit in digits.iter_mut() {

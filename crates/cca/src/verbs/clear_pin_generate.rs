@@ -24,7 +24,7 @@ use wire::verb::clear_pin_generate::{Answer, Request};
 pub(crate) async fn clear_pin_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let given = Data::new(request.data_array);
-    // Block, method of the key, and a way from what is enciphered to the result.
+    // The block to encipher, the method that the key must permit, and the conversion of the ciphertext to the result.
     let (block, method) = match request.method {
         PinMethod::Ibm => (given.validation()?, KeyMethod::Ibm),
         PinMethod::IbmOffset => (given.validation()?, KeyMethod::IbmOffset),

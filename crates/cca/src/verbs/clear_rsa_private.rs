@@ -7,8 +7,8 @@ use crate::pka::right_justified;
 use wire::code;
 use wire::verb::clear_rsa_private::{Answer, Request};
 
-/// `data^d mod n`, in as many bytes as the modulus has. The data must be below the modulus. The usage in
-/// the token is not looked at: the key is the caller's own, in the clear.
+/// `data^d mod n`, as long as the modulus. The data must be below the modulus. The usage in the token is ignored: the
+/// key is the caller's own, in the clear.
 pub(crate) async fn clear_rsa_private(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let key = KeyField::new(call, request.key).private().await?;

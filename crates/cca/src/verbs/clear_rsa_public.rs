@@ -7,7 +7,7 @@ use crate::pka::right_justified;
 use wire::code;
 use wire::verb::clear_rsa_public::{Answer, Request};
 
-/// `data^e mod n`, in as many bytes as the modulus has. The data must be below the modulus.
+/// `data^e mod n`, as long as the modulus. The data must be below the modulus.
 pub(crate) async fn clear_rsa_public(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let key = KeyField::new(call, request.key).public().await?;

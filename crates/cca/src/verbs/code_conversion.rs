@@ -6,8 +6,8 @@
 //! | TOEBCDIC | the other way; both ways together give every byte back |
 //! | USETABLE | by the caller's table: the byte at the place of each byte; 256 bytes, of 272 the first |
 //!
-//! Which place of the table is read depends on the text: texts that must not show in the time of a call do not belong
-//! here.
+//! The table is read at places that depend on the text, so the time of a call may reveal the text: do not convert
+//! secrets.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::wipe::Text;
@@ -15,7 +15,7 @@ use wire::code;
 use wire::verb::Conversion;
 use wire::verb::code_conversion::{Answer, Request};
 
-/// Answers with the converted text, which is as long.
+/// Answers with the converted text, which is as long as the source text.
 pub(crate) async fn code_conversion(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     if request.source_text.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) async fn code_conversion(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     Ok(code::OK)
 }
 
-/// What the tables of older systems have behind their 256 bytes.
+/// Length in bytes of the part after the first 256 bytes in tables of older systems.
 const SURPLUS_BYTES: usize = 16;
 
 /// Code page 1047 in ISO 8859-1.

@@ -1,6 +1,6 @@
 //! Control_Vector_Generate (CSNBCVG): the control vector of a key type, as its usage keywords change it.
 //!
-//! Keywords are those of Key_Token_Build that say length and usage; a length that is not given is the type's own.
+//! Keywords are those of Key_Token_Build for length and usage; the default length is that of the key type.
 
 use super::key_token_build::{form, vector_of_type};
 use crate::call::{Call, Reply, Verdict};

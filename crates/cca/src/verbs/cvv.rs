@@ -2,7 +2,7 @@
 //!
 //! The value is the digits of an X9.19 MAC over PAN, expiration date and service code. Its key is one key of double
 //! length (CVVKEY-A, or a MAC key for any purpose), or a pair of single length, CVVKEY-A and CVVKEY-B: the field of key
-//! B is not looked at where key A has double length.
+//! B is ignored if key A has double length.
 
 use crate::call::Call;
 use crate::counting::{self, AtWork, Purpose};
@@ -17,7 +17,7 @@ use wire::verb::{CvvDigits, CvvPan};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-/// The card of a request.
+/// The card data of a request, from which the value is computed.
 pub(super) struct Card<'a> {
     pub(super) pan: &'a [u8],
     pub(super) pan_digits: CvvPan,
@@ -25,9 +25,9 @@ pub(super) struct Card<'a> {
     pub(super) service_code: &'a [u8; 3],
 }
 
-/// What came out.
+/// The MAC of the card data, and the renewed tokens of the keys.
 pub(super) struct Computed<'p> {
-    /// Where it is compared: asked for the verdict.
+    /// The counter of wrong values, to be asked for the verdict; `None` if no value is compared.
     pub(super) at_work: Option<AtWork<'p>>,
     pub(super) mac: Zeroizing<[u8; 8]>,
     pub(super) key_a: Option<Token>,
@@ -35,21 +35,21 @@ pub(super) struct Computed<'p> {
     pub(super) codes: Codes,
 }
 
-/// Digits that a keyword asks for.
+/// Number of digits that a keyword asks for, from 1 on.
 pub(super) fn count(digits: CvvDigits) -> usize {
     digits as usize + 1
 }
 
 impl Card<'_> {
-    /// The characters of the PAN that count.
+    /// The leading characters of the PAN, as many as the keyword for its length says.
     fn digits(&self) -> &[u8] {
         &self.pan[..self.pan.len().min(13 + self.pan_digits as usize)]
     }
 
-    /// The text of the MAC.
+    /// The two blocks that the MAC is computed over.
     ///
     /// # Errors
-    /// 8/110, 8/42, 8/40 for what is not digits.
+    /// 8/110, 8/42, 8/40 for a PAN, an expiration date or a service code that is not digits.
     fn text(&self) -> Result<[u8; 16], Refusal> {
         let count = 13 + self.pan_digits as usize;
         let pan = self.pan.get(..count).ok_or(code::PAN)?;
@@ -63,7 +63,7 @@ impl Card<'_> {
 /// The MAC whose digits are the value of a card, under the keys in these fields.
 ///
 /// # Errors
-/// Where it is compared, also as [`counting::begin`].
+/// If a value is compared, also as [`counting::begin`].
 pub(super) async fn compute<'p, 'a>(
     call: Call<'p, 'a>,
     card: Card<'_>,

@@ -7,9 +7,9 @@
 //! | a MAC key for any purpose | the same | permitted |
 //! | any two of these and DATA keys, but no CVVKEY-B as A and no CVVKEY-A as B | | with the point of mixed types |
 //!
-//! Both make values, or both verify them alone. They agree in whether they may be exported, and in key blocks (8/39),
-//! and what the new key may do is what both may. Equal keys are refused (8/442): with equal halves triple DES is single
-//! DES.
+//! Both keys make values, or both only verify them. Both may be exported or neither, and the same holds for export in
+//! key blocks (8/39). The new key may do what both keys may. Equal keys are refused (8/442): with equal halves triple
+//! DES is single DES.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};
@@ -53,7 +53,7 @@ pub(crate) async fn cvv_key_combine(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     Ok(codes)
 }
 
-/// The token that both keys go into.
+/// The token of the combined key, without the key.
 ///
 /// # Errors
 /// 8/39 for keys that do not go together, 8/90 for mixed types without their point, 8/2111 for the original wrapping of
@@ -103,7 +103,7 @@ fn with(vector: ControlVector, bits: u64, is_set: bool) -> Result<ControlVector,
     vector.with_bits(bits, is_set).map_err(|_| code::SELF_CHECK)
 }
 
-/// What a key says of its place in the pair.
+/// The kind of a key, which decides its place in the pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     A,
@@ -129,7 +129,7 @@ impl Kind {
     }
 }
 
-/// Whether a key makes values, or verifies them.
+/// Whether a key may make card verification values, or if `is_making` is false, verify them.
 fn may(vector: ControlVector, is_making: bool) -> bool {
     let of = |half| {
         let usage = if is_making { Use::CardValueGenerate(half) } else { Use::CardValueVerify(half) };

@@ -1,7 +1,8 @@
-//! CVV_Verify (CSNBCSV): whether a card verification value is right. 4/1: it is not. 8/90: wrong values of the card are
-//! too many.
+//! CVV_Verify (CSNBCSV): whether a card verification value is right. 4/1: it is wrong. 8/90: too many wrong values for
+//! this card.
 //!
-//! Of one and two digits it is found digit by digit, in at most thirty tries: these need a point of their own.
+//! Values of one and two digits can be found digit by digit, in at most thirty tries, so they need a point of their
+//! own.
 
 use super::cvv::{Card, compute, count};
 use crate::call::{Call, Reply, Verdict};

@@ -15,7 +15,7 @@ use wire::{Codes, code};
 
 /// Answers with the plaintext, its length and the chaining vector for the next call.
 pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    // Taken apart: what no pass needs is gone before the first.
+    // The request is taken apart, so that fields that no pass needs are dropped before the first pass.
     let Request {
         method,
         chaining,
@@ -33,7 +33,7 @@ pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
     }
     let key = des_cipher::key(call, key_identifier, text.method, Use::Decipher)?.await?;
     let renewal = key.renew(call, key_identifier)?;
-    // A key that is made anew stands in front of the text, and is not known yet: that text moves.
+    // A renewed token precedes the text in the answer, and its length is not known yet: the text may have to move.
     let head = Answer { chaining_vector: Some(NO_CHAINING), ..Answer::default() }.head_bytes();
     let (whole, short) = text.split();
     let (mut plaintext, chain) = match text.method {
@@ -61,8 +61,8 @@ pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
     Ok(key.age.codes())
 }
 
-/// The block that precedes the short one is ciphertext and known: both steps run in one pass. `data` is the text up to
-/// its last whole block.
+/// Deciphers a text of any length by CUSP or IPS. The block before the short one is known ciphertext, so both steps run
+/// in one pass. `data` is the text up to its last whole block.
 pub(super) async fn any_length(
     call: Call<'_, '_>,
     key: &Key,
@@ -84,7 +84,7 @@ pub(super) async fn any_length(
     Ok((plaintext, chain))
 }
 
-/// Length of the text before its X9.23 padding; what the other added bytes are is not looked at.
+/// Length of the text without its X9.23 padding, in bytes; only the last added byte is checked.
 pub(super) fn unpadded(text: &[u8]) -> Result<usize, Codes> {
     let added = usize::from(text.last().copied().unwrap_or(0));
     if (1..=BLOCK_BYTES).contains(&added) && added <= text.len() {

@@ -1,5 +1,5 @@
-//! Derive_ICC_MK (CSNBDCM): the master key of a chip card, derived from the issuer's, for use here or under an EXPORTER
-//! key for whoever writes it into the card.
+//! Derive_ICC_MK (CSNBDCM): the master key of a chip card, derived from the issuer's, for use here, or under an
+//! EXPORTER key for the system that writes it into the card.
 //!
 //! | keyword | generating key | derived key |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | ENC | DMPIN | DMPIN |
 //! | DATA | DDATA | DDATA |
 //!
-//! A key that derives keys of every type (DALL) needs a point of its own, and gives one of the named use. Under a
-//! transport key a derived key leaves where the issuer's may be exported (8/39). OPTION-A (the default) and OPTION-B
+//! A key that derives keys of every type (DALL) needs a point of its own, and gives one of the named use. A derived key
+//! leaves under a transport key only if the issuer's key may be exported (8/39). OPTION-A (the default) and OPTION-B
 //! are keywords of this system.
 
 use crate::call::{Call, Reply, Verdict};
@@ -74,7 +74,7 @@ pub(crate) async fn derive_icc_mk(call: Call<'_, '_>, reply: &mut Reply<'_, '_>)
     Ok(age.codes())
 }
 
-/// What keys of sessions are derived from a card's.
+/// The kind of session keys that are derived from this key of a card.
 fn derived(key: IccKey) -> Derived {
     match key {
         IccKey::Cryptogram | IccKey::Mac => Derived::Mac,

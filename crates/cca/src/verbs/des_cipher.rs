@@ -26,10 +26,10 @@ use token::usage::Use;
 use wire::verb::{DesChaining, DesMethod};
 use wire::{Codes, code};
 
-/// A text as either verb takes it.
+/// A text with its method and chaining value, as Encipher and Decipher share it.
 pub(super) struct Chained<'a> {
     pub(super) method: DesMethod,
-    /// Initialization vector, or the chaining value of the call before.
+    /// Initialization vector, or the chaining value that the previous call returned.
     pub(super) chain: [u8; BLOCK_BYTES],
     pub(super) text: &'a [u8],
 }
@@ -38,7 +38,7 @@ impl<'a> Chained<'a> {
     /// A text whose chaining value comes from the initialization vector, or with CONTINUE from the chaining vector.
     ///
     /// # Errors
-    /// 8/21 where the one that is needed is missing.
+    /// 8/21 if the vector that `chaining` needs is missing.
     pub(super) fn new(
         method: DesMethod,
         chaining: DesChaining,
@@ -68,7 +68,7 @@ impl<'a> Chained<'a> {
     }
 }
 
-/// Starts opening the key of a request: one for this use and, where the method needs it, for the other way.
+/// Starts opening the key of a request, which must permit this use and, with CUSP or IPS, the other direction as well.
 pub(super) fn key<'p, 'a>(
     call: Call<'p, 'a>,
     field: &'a [u8],
@@ -104,7 +104,7 @@ pub(super) fn chaining_vector(chain: &[u8]) -> [u8; CHAINING_BYTES] {
     vector
 }
 
-/// Output chaining vector of an answer that is not known yet.
+/// Zeros in place of an output chaining vector that is not computed yet: they have its length.
 pub(super) const NO_CHAINING: &[u8; CHAINING_BYTES] = &[0; CHAINING_BYTES];
 /// Length of a block in bytes.
 pub(super) const BLOCK_BYTES: usize = 8;

@@ -1,19 +1,19 @@
 //! Digital_Signature_Generate (CSNDDSG): signs with an RSA or elliptic-curve private key.
 //!
-//! ECDSA signs a digest, of the hash that is named or else 20, 28, 32, 48 or 64 bytes; EDDSA with ED-HASH and MESSAGE
-//! signs a text with an Ed25519 key. The key must be SIG-ONLY or KEY-MGMT. The signature is r and s, each as long as
-//! the curve's prime, of Ed25519 the 64 bytes of RFC 8032; its length in bits is eight times that in bytes. Signing and
-//! agreement with one key reveal nothing to one another, so that KEY-MGMT signs as SIG-ONLY does.
+//! ECDSA signs a digest: of the named hash, or without one of 20, 28, 32, 48 or 64 bytes; EDDSA with ED-HASH and
+//! MESSAGE signs a text with an Ed25519 key. The key must be SIG-ONLY or KEY-MGMT. The signature is r and s, each as
+//! long as the curve's prime, of Ed25519 the 64 bytes of RFC 8032; its length in bits is eight times that in bytes.
+//! Signing and agreement with one key reveal nothing to one another, so that KEY-MGMT signs as SIG-ONLY does.
 //!
 //! RSA. Keywords: PKCS-1.0, PKCS-1.1, ZERO-PAD, X9.31 and PKCS-PSS with a hash, X9.31 also with RPMD-160; ISO-9796 is
 //! refused, and so are EC-SDSA (Schnorr's signatures), CRDL-DSA and CRDLHASH (signatures that resist quantum
 //! computers), with 8/33. The key must be SIG-ONLY, KEY-MGMT or TLS-ONLY. The signature is as long as the modulus.
 //!
-//! A secure key that may decipher as well (KEY-MGMT), and any that opens premaster secrets of TLS (TLS-ONLY), signs
-//! only what has structure, else 8/39: PKCS-PSS, X9.31, and with PKCS-1.1 a DigestInfo of a hash known here. The
+//! A secure key that may decipher as well (KEY-MGMT), and any key that opens premaster secrets of TLS (TLS-ONLY), signs
+//! only data with a structure, else 8/39: PKCS-PSS, X9.31, and with PKCS-1.1 a DigestInfo of a hash known here. The
 //! quotient of two signatures over data of the caller's choice is the private operation on any block, and so opens what
 //! is enciphered for the key ([`Signature::is_structured`]). A role with `digital-signature-any-data` signs as CCA does
-//! with KEY-MGMT: anything, and with ZERO-PAD 36 bytes at the most (ICSF Application Programmer's Guide).
+//! with KEY-MGMT: anything, and with ZERO-PAD at most 36 bytes (ICSF Application Programmer's Guide).
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
@@ -61,7 +61,7 @@ pub(crate) async fn digital_signature_generate(call: Call<'_, '_>, reply: &mut R
     Ok(key.codes())
 }
 
-/// With a key of an elliptic curve.
+/// Signs with the private key of an elliptic curve.
 async fn of_curve<'a>(
     call: Call<'_, 'a>,
     request: &Request<'a>,

@@ -1,9 +1,9 @@
 //! Digital_Signature_Verify (CSNDDSV): verifies a signature with an RSA or elliptic-curve public key.
 //!
 //! Keywords as for Digital_Signature_Generate, and for PKCS-PSS EXMATCH, the default: the salt has the length given.
-//! NEXMATCH, with which it may have another, and TPK-ONLY, for trusted blocks, are refused with 8/33. The key may be a
-//! public, clear or internal token; one of an elliptic curve with a private key is opened, so that the public key is
-//! that of the private one. A signature that is not one answers 4/429.
+//! NEXMATCH, which permits other lengths of the salt, and TPK-ONLY, for trusted blocks, are refused with 8/33. The key
+//! may be a public, clear or internal token; one of an elliptic curve with a private key is opened, so that the public
+//! key is that of the private one. A wrong signature is answered with 4/429.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
@@ -38,7 +38,7 @@ pub(crate) async fn digital_signature_verify(call: Call<'_, '_>, _: &mut Reply<'
     Ok(if verifies { code::OK } else { code::SIGNATURE_NOT_VERIFIED })
 }
 
-/// With a key of an elliptic curve.
+/// Verifies with a key of an elliptic curve.
 async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, method: Method) -> Verdict {
     let key = call.key(request.pka_public_key_id)?.public_ecc().await?;
     method.check(key.curve, request.hash, request.hash_method)?;

@@ -9,9 +9,9 @@
 //! | TDESEMV2, TDESEMV4 | 18 or 34 | the card's key, and the tree of EMV 2000; 16 bytes behind the counter are the tree's first vector |
 //! | SESS-XOR | as the key | XORed with a DATA or MAC key |
 //!
-//! What may be made of a DKYGENKY key is in [`token::derivation`] (8/39). The token in the field of the generated key
-//! says of which type the key is and how long; it is made without parity bits of the data. Derived keys of single
-//! length, or with equal halves, need points of their own (8/90, 8/442).
+//! Which keys a DKYGENKY key may make is in [`token::derivation`] (8/39). The token in the field of the generated key
+//! gives the key's type and length. The key gets odd parity. Derived keys of single length, or with equal halves, need
+//! points of their own (8/90, 8/442).
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::issuer;
@@ -51,10 +51,11 @@ pub(crate) async fn diversified_key_generate(call: Call<'_, '_>, reply: &mut Rep
     Ok(key.age.codes())
 }
 
-/// The token that the key goes into, in a home of compatible tokens with the wrapping that is asked for.
+/// The token of the derived key, without the key. In a home of compatible tokens it has the wrapping of the keyword.
 ///
 /// # Errors
-/// 8/30 for a label, 8/47 for none or another token, 8/2111 for the original wrapping of a key that may not have it.
+/// 8/30 for a label, 8/47 for no token or one of another kind, 8/2111 for the original wrapping of a key that requires
+/// the enhanced one.
 fn skeleton(request: &Request<'_>) -> Result<DesToken, Refusal> {
     let mut token = des_target(request.generated_key_id)?.ok_or(code::TOKEN_INVALID)?.without_key();
     if request.bound.is_some() {
@@ -64,7 +65,7 @@ fn skeleton(request: &Request<'_>) -> Result<DesToken, Refusal> {
     with_wrapping(token, request.wrapping)
 }
 
-/// How the key is derived.
+/// The method by which the key is derived.
 enum Method {
     Blocks(Mode, CipherDirection),
     Difference,
@@ -72,11 +73,11 @@ enum Method {
 }
 
 impl Method {
-    /// The method, where the generating key may make such a key of such data.
+    /// The method, if the generating key may make this key from this data.
     ///
     /// # Errors
-    /// 8/39 where it may not, 8/43 for a length of the key that the method does not make, 8/25 for one of the data,
-    /// 8/90 for what the role does not permit.
+    /// 8/39 if the generating key may not, 8/43 for a key length that the method does not make, 8/25 for a wrong length
+    /// of the data, 8/90 for what the role does not permit.
     fn of(
         call: &Call<'_, '_>,
         request: &Request<'_>,
@@ -187,7 +188,7 @@ impl Method {
     }
 }
 
-/// How the key of a session is derived, of what is behind the sixteen bytes of a card in the data.
+/// The derivation of a session key, from the data after the first sixteen bytes, which belong to the card.
 ///
 /// # Errors
 /// 8/25 for data of another length.
@@ -217,7 +218,7 @@ fn of_form(skeleton: &DesToken, form: KeyForm) -> Result<(), Codes> {
     if skeleton.form() == form { Ok(()) } else { Err(code::KEY_LENGTH_KEYWORD) }
 }
 
-/// Whether a key of the second vector may be exported and one of the first may not.
+/// Whether a key with control vector `made` may be exported although one with `from` may not.
 fn leaves_where_not(from: ControlVector, made: ControlVector) -> bool {
     !from.bit(17) && (made.is_zero() || made.bit(17))
 }

@@ -5,8 +5,8 @@
 //! | MK-OPTC | they are enciphered, and for keys of more than 128 bits their complement behind them (EMV 4.3, book 2, option C) |
 //! | SESS-ENC | they are enciphered; for longer keys twice, with X'F0' and X'0F' in the place of the third byte (annex A1.3.1) |
 //!
-//! The key is as long as the generating key. The token in the field of the generated key says what it is for; what may
-//! be made of which key is in [`token::variable::Attributes::derives`] (8/39).
+//! The key is as long as the generating key. The token in the field of the generated key gives its use. Which keys a
+//! generating key may make is in [`token::variable::Attributes::derives`] (8/39).
 
 use super::key_generate2::internal;
 use crate::call::{Call, Reply, Verdict};
@@ -63,7 +63,7 @@ pub(crate) async fn diversified_key_generate2(call: Call<'_, '_>, reply: &mut Re
     Ok(key.age.codes())
 }
 
-/// What is enciphered: one block for a key of 128 bits, two for a longer one.
+/// The blocks that are enciphered to the key: one for a key of 128 bits, two for a longer one.
 ///
 /// # Errors
 /// 8/33 for the method that is not served.

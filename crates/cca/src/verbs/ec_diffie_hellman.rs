@@ -22,8 +22,8 @@
 //! wrap keys of its kind. OKEK-DES and OKEK-AES say which (8/47 for the other), and may be left out. DES keys get odd
 //! parity.
 //!
-//! Whoever has either private key knows the derived one: where both are the caller's, this imports a key of the
-//! caller's choice. So it has the rights of an import, and for transport keys a right of its own.
+//! The owner of either private key knows the derived key: if both belong to the caller, this verb imports a key of the
+//! caller's choice. So it needs the rights of an import, and for transport keys a right of its own.
 
 mod target;
 
@@ -60,7 +60,7 @@ pub(crate) async fn ec_diffie_hellman(call: Call<'_, '_>, reply: &mut Reply<'_, 
     }
 }
 
-/// The secret itself.
+/// PASSTHRU: answers with the shared secret itself.
 async fn pass_through<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     if !request.party_identifier.is_empty() || !request.output_kek_key_identifier.is_empty() {
         return Err(code::INVALID_PARAMETER.into());
@@ -76,7 +76,7 @@ async fn pass_through<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut
     Ok(key.codes())
 }
 
-/// A key that is derived from the secret.
+/// DERIV02: answers with a key that is derived from the shared secret.
 async fn derive<'a>(
     call: Call<'_, 'a>,
     request: &Request<'a>,
@@ -131,7 +131,7 @@ async fn derive<'a>(
     Ok(if codes.is_ok() { kek.map_or(codes, |kek| kek.age.codes()) } else { codes })
 }
 
-/// The token of a key of a curve in a field.
+/// The elliptic-curve token in a field.
 ///
 /// # Errors
 /// 8/30 for a label, 8/47 for another token; the token's own.
@@ -144,7 +144,7 @@ fn ecc_token<'a>(call: &Call<'_, 'a>, field: &'a [u8]) -> Result<EccToken<'a>, R
 ///
 /// # Errors
 /// 8/47 for a token without a private key; 8/39 for a clear key and one that only signs; 8/874 for a curve of
-/// signatures; 8/90 for one that the role does not permit.
+/// signatures; 8/90 for a key that the role does not permit.
 fn agreeing<'t, 'a>(call: &Call<'_, 'a>, token: &'t EccToken<'a>) -> Result<&'t EccPrivate<'a>, Refusal> {
     let private = token.private().ok_or(code::TOKEN_INVALID)?;
     match private.value {
@@ -168,7 +168,7 @@ fn agreeing<'t, 'a>(call: &Call<'_, 'a>, token: &'t EccToken<'a>) -> Result<&'t 
     Ok(private)
 }
 
-/// Refuses what the private key or the role does not let be derived.
+/// Refuses a derived key that the private key or the role does not permit.
 ///
 /// # Errors
 /// 8/39 for another algorithm than that of the private key, 8/2114 for another length, 8/2149 for a key that is
@@ -202,7 +202,7 @@ fn check(
     Ok(())
 }
 
-/// How long the prime of a curve must be for a key (CCA for Linux on IBM Z, "Restrictions" of this verb).
+/// Least length in bits of the curve's prime for a derived key (CCA for Linux on IBM Z, "Restrictions" of this verb).
 const fn curve_bits(derivation: Derivation) -> usize {
     match (derivation.algorithm, derivation.bits) {
         (DerivedAlgorithm::Des, 0..=128) => 160,
@@ -216,8 +216,8 @@ const fn curve_bits(derivation: Derivation) -> usize {
 /// The secret of both parties, and the private key that it was made with.
 ///
 /// # Errors
-/// 8/770 for a public key on another curve, or on none; 8/47 for a key-encrypting key beside a private key that is
-/// under none, or the reverse; as [`crate::key::field::KeyField::private_ecc`] and those of an import.
+/// 8/770 for a public key on another curve, or on none; 8/47 for a key-encrypting key although the private key is under
+/// none, or for a missing one; as [`crate::key::field::KeyField::private_ecc`] and those of an import.
 async fn agree<'a>(
     call: Call<'_, 'a>,
     request: &Request<'a>,

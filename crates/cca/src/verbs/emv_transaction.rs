@@ -7,14 +7,13 @@
 //! | MC (M/CHIP 2.1) | of the session: counter and unpredictable number | a bit | the card's, of the issuer's key for responses where there is one |
 //! | EMV | of the session: TDESEMV2 (the default), TDESEMV4, EMVCSK | a bit | the same |
 //!
-//! VERARQC and VERGEN answer 4/1 for a cryptogram that is not right, and the latter no response; both take the same
-//! steps for it. METHOD-1, the default: the response is of the cryptogram and the response code; METHOD-2: of the
+//! VERARQC and VERGEN answer 4/1 for a wrong cryptogram, VERGEN without a response; both take the same steps as for a
+//! right one. METHOD-1, the default: the response is of the cryptogram and the response code; METHOD-2: of the
 //! cryptogram, the status update of the card, which stands in place of the code, and up to eight bytes of the issuer's
 //! in `reserved1`. It has four bytes, with zeros behind them.
 //!
-//! GENARPC makes a response to whatever is given: the card's key enciphers blocks of the caller's choice, and so the
-//! two of which a key of a session is made come out. It is in no role that does not name it; VERGEN enciphers
-//! cryptograms of the card alone.
+//! GENARPC makes a response to any data: the card's key enciphers blocks of the caller's choice, among them the two
+//! that form a session key. Only roles that name GENARPC have it; VERGEN enciphers cryptograms of the card alone.
 //!
 //! The keywords EMVCSK, OPTION-A (the default), OPTION-B, METHOD-1 and METHOD-2 are this system's.
 
@@ -100,7 +99,7 @@ pub(crate) async fn emv_transaction(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     Ok(if is_right { age.codes() } else { code::VERIFICATION_FAILED })
 }
 
-/// How the key of the cryptogram comes from the card's.
+/// The derivation of the cryptogram's key from the card's key.
 ///
 /// # Errors
 /// 8/21 for an unpredictable number that is missing.
@@ -120,7 +119,7 @@ fn session(request: &Request<'_>) -> Result<Session, Refusal> {
     })
 }
 
-/// What the response is of.
+/// The data that the response is computed from.
 ///
 /// # Errors
 /// 8/21 for a response code or a status update of another length, 8/715 for more than eight bytes of the issuer's.

@@ -15,7 +15,7 @@ use wire::verb::{DesMethod, TypedAnswer};
 
 /// Answers with the ciphertext, its length and the chaining vector for the next call.
 pub(crate) async fn encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    // Taken apart: what no pass needs is gone before the first.
+    // The request is taken apart, so that fields that no pass needs are dropped before the first pass.
     let Request {
         method,
         chaining,
@@ -37,7 +37,7 @@ pub(crate) async fn encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
     }
     let key = des_cipher::key(call, key_identifier, text.method, Use::Encipher)?.await?;
     let renewal = key.renew(call, key_identifier)?;
-    // A key that is made anew stands in front of the text, and is not known yet: that text moves.
+    // A renewed token precedes the text in the answer, and its length is not known yet: the text may have to move.
     let head = Answer { chaining_vector: Some(NO_CHAINING), ..Answer::default() }.head_bytes();
     let (whole, short) = text.split();
     let (ciphertext, chain) = match text.method {
@@ -71,7 +71,7 @@ async fn blocks(
     Ok((done.data, done.chain))
 }
 
-/// `whole` is the text up to its last whole block.
+/// Enciphers a text of any length by CUSP or IPS. `whole` is the text up to its last whole block.
 pub(super) async fn any_length(
     call: Call<'_, '_>,
     key: &Key,

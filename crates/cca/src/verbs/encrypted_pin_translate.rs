@@ -1,10 +1,10 @@
 //! Encrypted_PIN_Translate (CSNBPTR): a PIN block comes under another key.
 //!
-//! TRANSLAT: as it is. Both profiles must say the same; the clear block is not looked at. REFORMAT: its PIN goes into a
-//! block of the output profile. DUKPT-IP, DUKPT-OP, DUKPT-BH: the key of that side, or of both, is derived for the
-//! transaction whose key serial number stands behind the 24 bytes of the profile. ADUKPTIP, ADUKPTOP, ADUKPTBH: it is
-//! derived by AES, as derivation data there say, from a base key that is named by its label: its token is longer than
-//! the caller's field.
+//! TRANSLAT: the block is kept as it is. Both profiles must be the same; the clear block is not checked. REFORMAT: its
+//! PIN goes into a block of the output profile. DUKPT-IP, DUKPT-OP, DUKPT-BH: the key of that side, or of both, is
+//! derived for the transaction whose key serial number stands behind the 24 bytes of the profile. ADUKPTIP, ADUKPTOP,
+//! ADUKPTBH: the key is derived by AES, with the derivation data in the profile, from a base key that is named by its
+//! label, since its token is longer than the caller's field.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pin::derivation::{Derivation, Method};

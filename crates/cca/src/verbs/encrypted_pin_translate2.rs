@@ -1,8 +1,8 @@
 //! Encrypted_PIN_Translate2 (CSNBPTR2): a PIN block comes under another key of DES or of AES.
 //!
-//! TRANSLAT: as it is. REFORMAT: its PIN goes into a block of the output profile. Blocks of ISO-4, of 16 bytes, are
-//! under PINPROT keys, those of ISO-0, ISO-1, ISO-2, ISO-3 and 3624, of 8 bytes, under IPINENC and OPINENC keys; either
-//! side may have a key that is derived for the transaction. ([`crate::pin::derivation`]).
+//! TRANSLAT: the block is kept as it is. REFORMAT: its PIN goes into a block of the output profile. Blocks of ISO-4, of
+//! 16 bytes, are under PINPROT keys, those of ISO-0, ISO-1, ISO-2, ISO-3 and 3624, of 8 bytes, under IPINENC and
+//! OPINENC keys; either side may have a key that is derived for the transaction. ([`crate::pin::derivation`]).
 //!
 //! | from | to | PINPROT key that comes in | that goes out |
 //! |---|---|---|---|
@@ -12,10 +12,10 @@
 //! | ISO-1 | ISO-4 | | ENCRYPT, REFORMAT, RFMT1TO4 |
 //! | others | ISO-4 | | ENCRYPT, REFORMAT |
 //!
-//! PAN-CHG: from ISO-4 to ISO-4 the PAN becomes another. A CMAC, of 16 bytes, of the old PAN and the new one behind it,
-//! under an AES MAC key with VERIFY and PTR2AUTH, proves that it may: of their fields in a block of ISO-4 (PANAUTI4),
-//! or of their digits as characters (PANAUTAS), which for both are equally many, so that one text is that of one pair.
-//! 4/1, and no output, where it does not.
+//! PAN-CHG: from ISO-4 to ISO-4 the PAN is changed. A CMAC of 16 bytes over the old PAN, then the new one, under an AES
+//! MAC key with VERIFY and PTR2AUTH, authorizes the change. It covers their fields in a block of ISO-4 (PANAUTI4), or
+//! their digits as characters (PANAUTAS). With PANAUTAS both PANs have the same length, so that no two pairs have the
+//! same text. 4/1, and no output, for a wrong CMAC.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
@@ -115,7 +115,7 @@ pub(crate) async fn encrypted_pin_translate2(call: Call<'_, '_>, reply: &mut Rep
 /// Refuses what the role does not permit, and formats and PANs that do not go together.
 ///
 /// # Errors
-/// 8/90; 8/106 where a block that stays as it is would have another format.
+/// 8/90; 8/106 if TRANSLAT would change the format of the block.
 fn check(
     call: &Call<'_, '_>,
     from: &Side,
@@ -137,7 +137,7 @@ fn check(
     if from.format() != to.format() {
         return Err(code::PIN_FORMAT);
     }
-    // With the PAN the block would be another, though its PIN is not looked at.
+    // Another PAN would change the block, although the PIN is not checked.
     if from.format() == Format::Iso4 && !is_same_pan {
         return Err(code::ACCESS_DENIED);
     }
@@ -152,7 +152,7 @@ fn steps(is_reformat: bool) -> (PinBlockIn, PinBlockOut) {
     }
 }
 
-/// What keys of ISO-4 have to be for.
+/// The uses that the input and the output PINPROT key must permit.
 fn fields(from: Format, to: Format) -> (PinField, PinField) {
     match (from, to) {
         (Format::Iso4, Format::Iso4) => {
@@ -164,14 +164,14 @@ fn fields(from: Format, to: Format) -> (PinField, PinField) {
     }
 }
 
-/// What proves that a PAN may become another.
+/// The CMAC that authorizes a change of PAN, and the text that it covers.
 struct Proof<'a> {
     message: Vec<u8>,
     mac: &'a [u8; PROOF_BYTES],
 }
 
 impl<'a> Proof<'a> {
-    /// That of a request; none where the PAN is not to change.
+    /// The proof in a request; `None` without PAN-CHG.
     ///
     /// # Errors
     /// 8/106 for other blocks than those of ISO-4, 8/21 for a CMAC of another length, 8/110 for PANs of different

@@ -3,12 +3,12 @@
 //! | keyword | the PIN is right where |
 //! |---|---|
 //! | IBM-PIN | its rightmost digits, as many as are checked, are those of IBM 3624 |
-//! | IBM-PINO | they are with the offset |
+//! | IBM-PINO | its rightmost digits are those of IBM 3624 with the offset |
 //! | GBP-PIN, GBP-PINO | it is the PIN of the German banking pool, with the offset |
 //! | VISA-PVV | it has the PVV; VISAPVV4: and four digits |
 //! | INBK-PIN | it is the Interbank PIN |
 //!
-//! 4/19: it is not. 8/90: failures are too many, or the role does not permit the format of the block.
+//! 4/19: the PIN is wrong. 8/90: too many failures, or the role does not permit the format of the block.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::counting::{self, Purpose};
@@ -63,7 +63,7 @@ pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'
     Ok(if is_right.holds() { block_key.age.max(pin_key.age).codes() } else { code::PIN_NOT_VERIFIED })
 }
 
-/// What a PIN is compared with.
+/// The data that a PIN is verified by, for each method.
 enum Reference {
     Ibm { table: Decimalisation, validation: [u8; 8], offset: [u8; 16], checked: u8 },
     Pool { table: Decimalisation, validation: [u8; 8], offset: [u8; 4] },
@@ -101,7 +101,7 @@ impl Reference {
         })
     }
 
-    /// What the right PIN belongs to.
+    /// The subject whose failures are counted: validation data, PAN or Interbank block.
     fn subject(&self) -> counting::Subject {
         match self {
             Self::Ibm { validation, .. } | Self::Pool { validation, .. } => {
@@ -112,7 +112,7 @@ impl Reference {
         }
     }
 
-    /// What the PIN key enciphers.
+    /// The block that the PIN key enciphers for this method.
     fn block(&self, found: &Pin) -> pin::Block {
         pin::Block::new(match self {
             Self::Ibm { validation, .. } | Self::Pool { validation, .. } => *validation,

@@ -1,9 +1,9 @@
 //! Encrypted_PIN_Verify2 (CSNBPVR2): whether the PIN in a block is the PIN in another.
 //!
-//! REFPIN: it is, digit for digit. TRUNCPIN: their rightmost digits are the same, as many as are checked, which both
-//! have. The keys of both blocks may verify (EPINVER). DUKPT, ADUKPT: the key of the block is derived for the
-//! transaction ([`crate::pin::derivation`]); the second rule array says it of the reference, as it says how the end of
-//! its PIN is found.
+//! REFPIN: both PINs are the same, digit for digit. TRUNCPIN: their rightmost digits are the same; both PINs have at
+//! least the number of digits that is checked. The keys of both blocks may verify (EPINVER). DUKPT, ADUKPT: the key of
+//! the block is derived for the transaction ([`crate::pin::derivation`]); for the reference block the second rule array
+//! says so, and also how the end of its PIN is found.
 //!
 //! Blocks are of 8 bytes: a PAN of ISO-4 has no length among the parameters. 4/19: it is not.
 
@@ -81,11 +81,11 @@ pub(crate) async fn encrypted_pin_verify2(call: Call<'_, '_>, reply: &mut Reply<
     Ok(if is_right.holds() { own_key.age.max(other_key.age).codes() } else { code::PIN_NOT_VERIFIED })
 }
 
-/// What the second rule array says.
+/// Reads the keywords of the second rule array, which concern the reference block.
 ///
 /// # Errors
-/// 8/35 for more than two keywords, 8/33 for unknown ones, 8/34 for two of one kind, 8/90 where the role does not
-/// permit it.
+/// 8/35 for more than two keywords, 8/33 for unknown ones, 8/34 for two of one kind, 8/90 for a keyword that the role
+/// does not permit.
 fn reference_words(
     call: &Call<'_, '_>,
     array: &[u8],

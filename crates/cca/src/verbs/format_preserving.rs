@@ -6,7 +6,7 @@
 //! | BASE10 | digits; no alphabets are given | digits, or none |
 //! | CUSTOM | of the characters of the alphabet, 2 to 255 | of those of its own alphabet, if that is given; any bytes otherwise |
 //!
-//! The tweak is the bytes that are given; an alphabet for it does no more than refuse others. FF2 and FF2.1 are
+//! The tweak is used as the bytes that are given; an alphabet for it only refuses other characters. FF2 and FF2.1 are
 //! refused.
 
 use crate::ground::Refusal;
@@ -16,7 +16,7 @@ use wire::verb::{FormatAlphabets, FormatMethod};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-/// Of which characters text and tweak are.
+/// The characters of text and tweak: digits, or the caller's own alphabets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Characters {
     Digits,
@@ -24,7 +24,7 @@ pub(super) enum Characters {
 }
 
 impl Characters {
-    /// Those that the keywords of a verb with one side say.
+    /// The characters that the keywords of Encipher or Decipher name.
     ///
     /// # Errors
     /// 8/33 for another method than FF1.
@@ -37,18 +37,18 @@ impl Characters {
     }
 }
 
-/// How one side of a verb enciphers.
+/// The alphabet and tweak of one side of a verb.
 pub(super) struct Format<'a> {
     pub(super) alphabet: Alphabet,
     tweak: &'a [u8],
 }
 
 impl<'a> Format<'a> {
-    /// As these arguments say it.
+    /// Reads alphabet and tweak from the parameters of a verb.
     ///
     /// # Errors
-    /// 8/21 for an alphabet that is none, or is given beside BASE10; for a tweak that is longer than FF1 takes here, or
-    /// has characters that its alphabet has not.
+    /// 8/21 for an invalid alphabet, or any alphabet with BASE10; for a tweak that is longer than FF1 takes here, or
+    /// has characters outside its alphabet.
     pub(super) fn read(
         characters: Characters,
         alphabet: &[u8],
@@ -64,7 +64,7 @@ impl<'a> Format<'a> {
             Characters::Own if tweak_alphabet.is_empty() => (of(alphabet)?, None),
             Characters::Own => (of(alphabet)?, Some(of(tweak_alphabet)?)),
         };
-        // What FF1 refuses for its length is refused before its characters are looked up, which takes long.
+        // Lengths that FF1 refuses are refused first, since looking up characters takes long.
         if tweak.len() > TWEAK_BYTES_MAX {
             return Err(code::INVALID_PARAMETER);
         }
@@ -75,10 +75,10 @@ impl<'a> Format<'a> {
         Ok(Self { alphabet, tweak })
     }
 
-    /// A text of the caller's, which knows it.
+    /// FF1 over a text of the caller's; its characters are no secret from the caller.
     ///
     /// # Errors
-    /// As [`Format::begin`]; 8/21 for characters that the alphabet has not.
+    /// As [`Format::begin`]; 8/21 for characters outside the alphabet.
     pub(super) fn text(&self, text: &[u8], direction: Direction) -> Result<Ff1, Codes> {
         if text.len() > DIGITS_MAX {
             return Err(code::TEXT_LENGTH);
@@ -88,7 +88,7 @@ impl<'a> Format<'a> {
         if is_known.holds() { Ok(begun) } else { Err(code::INVALID_PARAMETER) }
     }
 
-    /// The text that was enciphered in another format, and whether all its characters are of this one.
+    /// FF1 in this format over a text from another format, and whether all its characters are in this alphabet.
     ///
     /// # Errors
     /// As [`Format::begin`].
@@ -101,7 +101,7 @@ impl<'a> Format<'a> {
         Ok((self.begin(&digits, Direction::Encipher)?, is_known))
     }
 
-    /// Refuses what no text of so many characters can be.
+    /// Refuses a text length that FF1 does not take with this alphabet and tweak.
     ///
     /// # Errors
     /// As [`Format::begin`].
@@ -115,8 +115,8 @@ impl<'a> Format<'a> {
     }
 
     /// # Errors
-    /// 8/25 for a text of which there are fewer than a million, or of more than 512 characters; 8/21 for a tweak of
-    /// more than 512 bytes.
+    /// 8/25 for a text so short that fewer than a million such texts exist, or of more than 512 characters; 8/21 for a
+    /// tweak of more than 512 bytes.
     fn begin(&self, digits: &[u8], direction: Direction) -> Result<Ff1, Codes> {
         Ff1::new(self.alphabet.radix(), digits, self.tweak, direction).map_err(|fault| match fault {
             Fault::TooShort | Fault::TooLong => code::TEXT_LENGTH,
@@ -125,7 +125,7 @@ impl<'a> Format<'a> {
     }
 }
 
-/// What FF1 under this key makes of a text.
+/// The result of FF1 over a text under this key.
 pub(super) async fn run(
     call: crate::call::Call<'_, '_>,
     key: &crate::key::Key,

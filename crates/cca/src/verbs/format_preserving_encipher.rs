@@ -1,7 +1,7 @@
 //! Format_Preserving_Algorithms_Encipher (CSNBFFXE): see [`super::format_preserving`].
 //!
-//! The key has ENCRYPT. 8/25 for a text of which there are fewer than a million, or of more than 512 characters; 8/21
-//! for an alphabet or a tweak that is none, and for characters that the alphabet has not.
+//! The key has ENCRYPT. 8/25 for a text so short that fewer than a million such texts exist, or of more than 512
+//! characters; 8/21 for an invalid alphabet or tweak, and for characters outside the alphabet.
 
 use super::format_preserving::{self, Characters, Format};
 use crate::call::{Call, Reply, Verdict};

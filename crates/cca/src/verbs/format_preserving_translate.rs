@@ -1,11 +1,11 @@
-//! Format_Preserving_Algorithms_Translate (CSNBFFXT): see [`super::format_preserving`]. A text comes from under one key
-//! and tweak under others; it is clear in the card alone.
+//! Format_Preserving_Algorithms_Translate (CSNBFFXT): see [`super::format_preserving`]. A text is translated from one
+//! key and tweak to others; it is in the clear only inside the card.
 //!
 //! The key that comes in has DECRYPT or C-XLATE, the one that goes out ENCRYPT or C-XLATE: both are for translations
-//! alone, or neither (8/39). Where alphabets differ, the text keeps its characters, and which of them the other
-//! alphabet has tells of the text: keys for translations alone are refused then (8/39), and the role must permit to
-//! decipher. A shorter key goes out with a point of its own. 8/25 and 8/21 as for the other verbs; 8/21 also where the
-//! text has characters that the other alphabet has not.
+//! alone, or neither (8/39). If the alphabets differ, the text keeps its characters, and a refusal of one reveals
+//! something of the text. So keys for translations alone are refused then (8/39), and the role must permit deciphering.
+//! A shorter key goes out with a point of its own. 8/25 and 8/21 as for the other verbs; 8/21 also if the text has
+//! characters outside the other alphabet.
 
 use super::format_preserving::{self, Characters, Format};
 use crate::call::{Call, Reply, Verdict};

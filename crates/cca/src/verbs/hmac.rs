@@ -2,11 +2,11 @@
 //!
 //! The hash is SHA-1, SHA-224, SHA-256, SHA-384 or SHA-512; the key one of HMAC whose usage fields allow it (8/39).
 //! FIRST and MIDDLE take whole blocks of the hash (64 bytes; 128 for SHA-384 and SHA-512). The 128-byte chaining vector
-//! that they leave is sealed ([`crate::chaining`]): MIDDLE and LAST go on from that of the same verb, hash and key, of
-//! this domain (8/2036).
+//! that they leave is sealed ([`crate::chaining`]): MIDDLE and LAST accept only one from the same verb, hash, key and
+//! domain (8/2036).
 //!
-//! A MAC is the first 8 bytes of the HMAC or more. A shorter one that is verified lets whoever may only verify find a
-//! longer one byte for byte: four bytes by 2^32 requests, each of the others by 256.
+//! A MAC is the first 8 bytes of the HMAC or more. If shorter MACs were verified, a caller who may only verify could
+//! find a longer MAC byte by byte: four bytes by 2^32 requests, each further byte by 256.
 
 use crate::call::Call;
 use crate::chaining::{Chained, HMAC_CHAINING_BYTES, Sealer};
@@ -21,7 +21,7 @@ use wire::{Codes, code};
 /// Shortest MAC that is made and verified, in bytes.
 pub(super) const MAC_BYTES_MIN: usize = 8;
 
-/// The request of either verb.
+/// The parameters that HMAC_Generate and HMAC_Verify share.
 pub(super) struct Request<'a> {
     pub(super) key_identifier: &'a [u8],
     pub(super) text: &'a [u8],
@@ -30,20 +30,20 @@ pub(super) struct Request<'a> {
     pub(super) chaining_vector: Buffer<'a>,
 }
 
-/// What came out.
+/// The result of one segment, with the renewed token of the key.
 pub(super) struct Computed {
-    /// The token of the key, where that had to be made anew.
+    /// The renewed token of the key; `None` if the token needs no renewal.
     pub(super) key_identifier: Option<Token>,
     pub(super) value: Value,
-    /// How old the master key of the token is.
+    /// The codes for the age of the master key that wraps the token.
     pub(super) codes: Codes,
 }
 
 /// The result of one segment.
 pub(super) enum Value {
-    /// Of the last one: as many bytes as the hash has, then zeros.
+    /// The HMAC, after the last segment: the bytes of the digest, then zeros.
     Mac([u8; 64]),
-    /// Of another one: what the next is chained to.
+    /// The sealed chaining vector for the next segment.
     Chained(Box<[u8; HMAC_CHAINING_BYTES]>),
 }
 
@@ -78,8 +78,8 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Refuses a text that its segment does not take, and a chaining vector that is missing or has no room; the vector
-    /// that this segment goes on from.
+    /// Refuses a text that its segment does not take, and a chaining vector that is missing or has no room. Returns the
+    /// vector that this segment continues from, if there is one.
     fn check(&self) -> Result<Option<&'a [u8; HMAC_CHAINING_BYTES]>, Refusal> {
         if !self.is_last() {
             if !self.text.len().is_multiple_of(self.algorithm().block_bytes()) {
@@ -128,7 +128,7 @@ impl<'a> Request<'a> {
                 let sealer = sealer.ok_or(code::SELF_CHECK)?;
                 Value::Chained(Box::new(sealer.seal_state(call.engine, &state)))
             }
-            // No HMAC of these verbs is of SHA-3.
+            // These verbs make no HMAC with SHA-3.
             HashOutput::LongState(_) => return Err(code::SELF_CHECK.into()),
         };
         let codes = key.age.codes();

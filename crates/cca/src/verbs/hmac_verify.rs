@@ -7,7 +7,7 @@ use token::variable::VariableUse;
 use wire::code;
 use wire::verb::hmac_verify::{Answer, Request};
 
-/// 4/1 where the MAC is another one. Of a text that goes on none is looked at.
+/// Answers 4/1 for a wrong MAC. After FIRST and MIDDLE the MAC is ignored.
 pub(crate) async fn hmac_verify(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let asked = hmac::Request {

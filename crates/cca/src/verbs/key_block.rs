@@ -11,9 +11,9 @@ use wire::{Codes, code};
 
 /// The identifier of IBM's optional block.
 pub(super) const VECTOR_BLOCK: [u8; 2] = *b"10";
-/// Usage of a block whose control vector says what its key is for, and its mode.
+/// Usage and mode of a block whose control vector alone gives the use of its key.
 pub(super) const VECTOR_USAGE: ([u8; 2], u8) = (*b"10", b'1');
-/// What the data of such a block begins with: whose it is, and that a control vector follows.
+/// Start of the data of IBM's optional block: the owner's mark, and the number for a control vector.
 const VECTOR_HEAD: &[u8; 6] = b"IBMC01";
 
 /// The data of the optional block with a control vector: of a key of single length its left half.
@@ -31,7 +31,7 @@ pub(super) fn vector_data(vector: ControlVector, key_bytes: usize) -> Vec<u8> {
 /// The control vector in the optional blocks of a block, if there is one.
 ///
 /// # Errors
-/// 8/47 for a block of IBM's that is none, or says something else, which must not be overlooked.
+/// 8/47 for a block of IBM's that is malformed or holds anything else: it must not be ignored.
 pub(super) fn vector_of(block: &Block<'_>) -> Result<Option<ControlVector>, Codes> {
     let data = match block.optional_data(VECTOR_BLOCK) {
         Some(data) if data.starts_with(b"IBMC") => data,
@@ -55,12 +55,12 @@ pub(super) fn vector_of(block: &Block<'_>) -> Result<Option<ControlVector>, Code
 
 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
-/// An optional block with such data.
+/// IBM's optional block with this data.
 pub(super) fn vector_block(data: &[u8]) -> OptionalBlock<'_> {
     OptionalBlock { identifier: VECTOR_BLOCK, data }
 }
 
-/// The codes for what usage and mode do not mean here.
+/// The codes for a refused usage and mode; `is_chosen` is whether a keyword chose among their meanings.
 pub(super) fn refusal(refused: Refused, is_chosen: bool) -> Codes {
     match refused {
         Refused::Choice if !is_chosen => code::KEYWORD_REQUIRED,
@@ -69,7 +69,7 @@ pub(super) fn refusal(refused: Refused, is_chosen: bool) -> Codes {
     }
 }
 
-/// The number by which CCA says how a block was protected.
+/// CCA's number for the protection method of a block of this version.
 pub(super) const fn protection_number(version: Version) -> i64 {
     version as i64
 }

@@ -6,8 +6,8 @@
 //! | CBCTOECB | IMPORTER | 16 bytes in CBC, from a vector of zeros | external token with a control vector of zeros |
 //! | ECBTOCBC | EXPORTER | external token with a control vector of zeros | 16 bytes in CBC |
 //!
-//! The second half of a block in CBC can be changed by any difference, which comes out in the token: whoever may call
-//! this can make related keys of a key that he does not know. So it has a point that no role has from the start.
+//! A caller can XOR any difference into the second half of a block in CBC, and the key in the token then has it: so a
+//! caller can make related keys of an unknown key. So the verb has a point that no role has by default.
 
 use super::key_import::source;
 use crate::call::{Call, Reply, Verdict};

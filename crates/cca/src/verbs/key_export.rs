@@ -1,8 +1,8 @@
 //! Key_Export (CSNBKEX): a DES key under the master key comes under a key-encrypting key.
 //!
 //! The key-encrypting key is an EXPORTER key with the usage EXPORT. The key goes out with its control vector, which
-//! must permit export; the key type must cover it, or be TOKEN. It is wrapped by the original method, but where its
-//! control vector asks for the enhanced one, or its own token has that.
+//! must permit export; the key type must cover it, or be TOKEN. It is wrapped by the original method, unless its
+//! control vector requires the enhanced one or its own token has it.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};
@@ -29,16 +29,16 @@ pub(crate) async fn key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) ->
     Ok(exported.codes)
 }
 
-/// What an export answers with.
+/// The outputs of an export.
 pub(super) struct Exported {
     pub(super) token: Token,
-    /// The source's token and the key-encrypting key's, where they are renewed.
+    /// The renewed tokens of source key and key-encrypting key; `None` without renewal.
     pub(super) source: Option<Token>,
     pub(super) exporter: Option<Token>,
     pub(super) codes: Codes,
 }
 
-/// Exports the key in a field, if its token passes this check.
+/// Exports the key in a field, if its token passes `check`.
 ///
 /// # Errors
 /// As [`exportable`], [`Call::key_encrypting_key`] and [`crate::key::Key::wrap`].

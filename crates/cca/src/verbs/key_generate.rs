@@ -1,9 +1,9 @@
 //! Key_Generate (CSNBKGN): a random key, in one token or in two, each under the master key or a key-encrypting key.
 //!
-//! Key forms, and the types that go together, are in [`forms`]. A type is one of [`token::KeyType`] with its default
+//! Key forms and the permitted pairs of types are in [`forms`]. A type is one of [`token::KeyType`] with its default
 //! control vector; TOKEN takes control vector and length from the token in the generated-key identifier (so are
-//! KEYGENKY and SECMSG keys made), and the method of wrapping where a compatible token is made, which is internal or
-//! external as the key form has it; AESDATA and AESTOKEN make AES keys in the form OP. Key-encrypting keys never have
+//! KEYGENKY and SECMSG keys made), and for a compatible token also the wrapping method. That token is internal or
+//! external as the key form requires; AESDATA and AESTOKEN make AES keys in the form OP. Key-encrypting keys never have
 //! equal halves (8/43).
 
 pub(super) mod forms;
@@ -40,7 +40,7 @@ pub(crate) async fn key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) 
     }
     if form.is_transported() {
         call.permit(Point::KeyGenerateTransported)?;
-        // Apart, so that other forms take no room for it.
+        // Boxed, so that other forms take no room for its state.
         return Box::pin(transported(call, request, form, (first, second), length, reply)).await;
     }
     let (one, two) = (request.generated_key_identifier_1, request.generated_key_identifier_2);
@@ -83,7 +83,7 @@ async fn both(
     Ok((one.await?, two.await?))
 }
 
-/// The forms of which at least one token is external.
+/// Generates keys in the forms with at least one external token.
 async fn transported<'a>(
     call: Call<'_, 'a>,
     request: Request<'a>,
@@ -187,10 +187,11 @@ fn pair(
     Ok((one, two))
 }
 
-/// The token that a key of this kind goes into.
+/// The token of a generated key, without the key.
 ///
 /// # Errors
-/// 8/30 for a label, 8/47 for a token of the other kind than the place has; as [`named`] and [`described`].
+/// 8/30 for a label, 8/47 for an internal token where the place needs an external one, or the reverse; as [`named`] and
+/// [`described`].
 fn skeleton(target: &[u8], place: Place, kind: Kind, length: Length) -> Result<DesToken, Refusal> {
     let (there, origin) = match place {
         Place::Operational => (des_target(target)?, Origin::Internal),
@@ -203,7 +204,7 @@ fn skeleton(target: &[u8], place: Place, kind: Kind, length: Length) -> Result<D
     }
 }
 
-/// Keys of single length have a point of their own.
+/// Refuses a key of single length unless the role has the point for it.
 fn permit_form(call: &Call<'_, '_>, skeleton: &DesToken) -> Result<(), Codes> {
     if skeleton.form() == KeyForm::Single { call.permit(Point::SingleLengthDes) } else { Ok(()) }
 }
@@ -217,7 +218,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The key type of this name; `None` where it is blank or zero.
+    /// The key type of this name; `None` for a name of blanks or zeros.
     fn read(name: &[u8; 8]) -> Result<Option<Self>, Codes> {
         Ok(Some(match name {
             b"        " | &[0, 0, 0, 0, 0, 0, 0, 0] => return Ok(None),
@@ -229,7 +230,7 @@ impl Kind {
     }
 }
 
-/// What the key-length parameter asks for.
+/// The key length that the key-length parameter names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Length {
     /// In bytes; `None` for blanks.
@@ -276,8 +277,8 @@ fn named(key_type: KeyType, length: Length, origin: Origin) -> Result<DesToken, 
     Ok(DesToken::skeleton(origin, vector.form().unwrap_or(form), vector)?)
 }
 
-/// The token of TOKEN: the one that is there, without its key. A length that is given must be its own,
-/// but where its control vector is zero decides.
+/// The token for TOKEN: the one in the field, without its key. A given length must be that of the token, but decides if
+/// the control vector is zero.
 fn described(there: DesToken, length: Length) -> Result<DesToken, Refusal> {
     let token = there.without_key();
     let vector = token.control_vector();
@@ -299,7 +300,7 @@ fn described(there: DesToken, length: Length) -> Result<DesToken, Refusal> {
     }
 }
 
-/// Length of an AES key: as asked for, or as the token there says.
+/// Length of an AES key in bytes: from the parameter, or else from the token in the field.
 fn aes_bytes(target: &[u8], kind: Kind, length: Length) -> Result<usize, Refusal> {
     let there = match aes_target(target)? {
         Some(token) => token.key_bytes(),

@@ -9,7 +9,7 @@
 //! | IMEX | external | GEN-IMEX of both |
 //! | EXEX, IMIM | external | GEN-EXEX, GEN-IMIM of both |
 //!
-//! Which types go together stands in [`pairs`] (8/34). A key-encrypting key must also wrap keys of this algorithm and
+//! The permitted pairs of types are in [`pairs`] (8/34). A key-encrypting key must also wrap keys of this algorithm and
 //! kind (8/39).
 //!
 //! A key type of TOKEN takes attributes and payload from the token in the generated-key identifier, which is internal
@@ -42,7 +42,7 @@ pub(crate) async fn key_generate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>)
     let form = form(request.form);
     let tokens = Tokens::of(&call, &request, form)?;
     if form.is_transported() {
-        // Apart, so that other forms take no room for it.
+        // Boxed, so that other forms take no room for its state.
         return Box::pin(transported(call, request, form, tokens, reply)).await;
     }
     let Tokens { one, two, key_bytes } = tokens;
@@ -58,7 +58,7 @@ pub(crate) async fn key_generate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>)
     Ok(code::OK)
 }
 
-/// The forms of which at least one token is external.
+/// Generates keys in the forms with at least one external token.
 async fn transported<'a>(
     call: Call<'_, 'a>,
     request: Request<'a>,
@@ -118,14 +118,14 @@ async fn finished(made: Option<Made<'_>>) -> Result<Option<Token>, Refusal> {
     })
 }
 
-/// A key-encrypting key, and its token where it is renewed.
+/// A key-encrypting key, and its renewed token, if it needs renewal.
 struct Kek {
     key: Key,
     renewed: Option<Token>,
 }
 
 impl Kek {
-    /// What wraps the token of a place; `None` where the master key does, and of a token that is not asked for.
+    /// The key-encrypting key for the token of a place; `None` if the master key wraps the token or the form has none.
     async fn open<'a>(
         call: Call<'_, 'a>,
         field: &'a [u8],
@@ -153,7 +153,7 @@ fn close<'p>(
     }
 }
 
-/// The tokens that a key goes into, without it.
+/// The one or two tokens of a key, without the key.
 struct Tokens {
     one: Box<VariableToken>,
     two: Option<Box<VariableToken>>,
@@ -161,7 +161,7 @@ struct Tokens {
 }
 
 impl Tokens {
-    /// Those that are asked for.
+    /// The tokens that a request asks for.
     ///
     /// # Errors
     /// 8/34 for types that are not made in this form, 8/90 for a pair of the extended set that the role does not
@@ -201,7 +201,7 @@ impl Tokens {
     }
 }
 
-/// One of the tokens that are asked for.
+/// The parameters of a request for one of its tokens.
 struct Wanted<'a> {
     is_aes: bool,
     key_type: &'a [u8; 8],
@@ -216,10 +216,11 @@ impl Wanted<'_> {
         !matches!(self.key_type, b"        " | &[0, 0, 0, 0, 0, 0, 0, 0])
     }
 
-    /// The token that a random key of this length goes into, for which there must be room.
+    /// The token for a random key of this length, without the key. The target field must have room for it.
     ///
     /// # Errors
-    /// 8/30 for a label, 8/47 for another token than the place has; 8/2114; what the token's own are.
+    /// 8/30 for a label, 8/47 for another token than the place has; 8/2114 for a key length that is not served; the
+    /// codes of the token itself.
     fn skeleton(&self, key_bytes: usize, place: Place) -> Result<Box<VariableToken>, Refusal> {
         let token = if self.key_type == b"TOKEN   " {
             let field = match place {
@@ -247,7 +248,7 @@ impl Wanted<'_> {
         Ok(Box::new(token))
     }
 
-    /// The token that a named type has.
+    /// The token of a named type, with the defaults of Key_Token_Build2.
     fn default(&self, place: Place) -> Result<VariableToken, Refusal> {
         let (key_type, keywords): (_, &[&str]) = match (self.is_aes, self.key_type) {
             (true, b"CIPHER  ") => (VariableType::Cipher, &[]),

@@ -3,8 +3,8 @@
 //! The key-encrypting key is an IMPORTER key with the usage IMPORT. The control vector of the key is that of its token;
 //! the key type must cover it, or be TOKEN. A source token that begins with X'00' has a key of single length at offset
 //! 16, whose control vector is the default of its type. The target is a null token, or one of a key with the same
-//! control vector. A key whose control vector asks for the enhanced wrapping is not taken from a token of the original
-//! one (8/2111).
+//! control vector. A key whose control vector requires the enhanced wrapping is refused from a token with the original
+//! wrapping (8/2111).
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
@@ -32,7 +32,7 @@ pub(crate) async fn key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) ->
     Ok(imported.codes)
 }
 
-/// The external token in a field, or the one that a null token with a key at offset 16 stands for.
+/// The external token in a field, or the one that a null token with a key at offset 16 represents.
 ///
 /// # Errors
 /// 8/47 for another token, 8/183 for one of another type, 8/175 for a null token with TOKEN.
@@ -51,7 +51,7 @@ pub(super) fn source(field: &[u8], asked: AskedType) -> Result<DesToken, Refusal
     Ok(token)
 }
 
-/// DATA keys came without a control vector before there were any.
+/// The default control vector of a type; zero for DATA keys, which are older than control vectors.
 fn default_of(key_type: KeyType) -> Result<ControlVector, Codes> {
     if key_type == KeyType::Data {
         return Ok(ControlVector::ZERO);
@@ -59,10 +59,10 @@ fn default_of(key_type: KeyType) -> Result<ControlVector, Codes> {
     key_type.default_vector(KeyForm::Single).ok_or(code::KEY_LENGTH_KEYWORD)
 }
 
-/// What an import answers with.
+/// The outputs of an import.
 pub(super) struct Imported {
     pub(super) token: Token,
-    /// The key-encrypting key's token, where it is renewed.
+    /// The renewed token of the key-encrypting key; `None` without renewal.
     pub(super) importer: Option<Token>,
     pub(super) codes: Codes,
 }
@@ -70,7 +70,7 @@ pub(super) struct Imported {
 /// Imports the key of an external token.
 ///
 /// # Errors
-/// 8/39 for a part of a key, 8/90 for one of single length that the role does not permit, 8/442 for a key-encrypting
+/// 8/39 for a part of a key, 8/90 for a key of single length that the role does not permit, 8/442 for a key-encrypting
 /// key with equal halves; as [`Call::key_encrypting_key`] and [`des_target`].
 pub(super) async fn import<'p, 'a>(
     call: Call<'p, 'a>,
@@ -98,5 +98,5 @@ pub(super) async fn import<'p, 'a>(
     Ok(Imported { token, importer: renewal.token().await?, codes: kek.age.codes() })
 }
 
-/// Where the key of a token lies.
+/// Offset of the key in a token, in bytes.
 const KEY_AT: usize = 16;

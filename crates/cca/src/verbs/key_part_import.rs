@@ -12,9 +12,9 @@
 //! the first 8, and 24 where the token is one of triple length (8/21 for a shorter one); key-encrypting keys have
 //! double length (8/43). The parity of the first part is made odd and that of each further one even, so that the key
 //! has odd parity. A key of which two halves or thirds are equal is refused when it is completed (8/442). A record that
-//! is named by its label is not changed (8/30): read its token, and write it back. WRAP-ENH, with the part that
-//! completes a key, is for homes of compatible tokens; WRAP-ECB is refused for a key that is kept from it (8/2111).
-//! RETRKPR, for registers of a workstation of IBM's, is not served (8/33).
+//! is named by its label is not changed (8/30): the caller must read its token and write it back. WRAP-ENH, with the
+//! part that completes a key, is for homes of compatible tokens; WRAP-ECB is refused for a key whose control vector
+//! forbids it (8/2111). RETRKPR, for registers of a workstation of IBM's, is not served (8/33).
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};
@@ -70,12 +70,12 @@ pub(crate) async fn key_part_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     Ok(codes)
 }
 
-/// Whether the token is one that this part goes into.
+/// Refuses a token that this part cannot be combined with.
 ///
 /// # Errors
-/// 8/47 for an external token, 8/2115 for FIRST where there is a key, 8/439 for another part where there is none, 8/441
-/// for one that is complete, 8/43 for a key-encrypting key of triple length, 8/39 for one without a control vector,
-/// 8/90 for single length.
+/// 8/47 for an external token, 8/2115 for FIRST although the token has a key, 8/439 for another part although it has
+/// none, 8/441 for a complete key, 8/43 for a key-encrypting key of triple length, 8/39 for a token without a control
+/// vector, 8/90 for single length that the role does not permit.
 fn check(call: &Call<'_, '_>, token: &DesToken, part: KeyPart) -> Result<(), Refusal> {
     if token.origin() != Origin::Internal {
         return Err(code::TOKEN_INVALID.into());
@@ -100,12 +100,13 @@ fn check(call: &Call<'_, '_>, token: &DesToken, part: KeyPart) -> Result<(), Ref
     }
 }
 
-/// As much of a part as the key is long.
+/// The first `bytes` bytes of a part, as long as the key; 8/21 for a shorter part.
 fn part(given: &[u8], bytes: usize) -> Result<SecretBytes, Codes> {
     Ok(SecretBytes::from_slice(given.get(..bytes).ok_or(code::INVALID_PARAMETER)?))
 }
 
-/// Whoever enters the last part knows what it makes of the others if the halves or thirds may be equal.
+/// Refuses equal halves or thirds (8/442): the holder of the last part could otherwise learn something of the other
+/// parts.
 fn check_halves(token: &DesToken, key: &[u8]) -> Result<(), Codes> {
     let form = match token.form() {
         KeyForm::Single => KeyForm::Single,

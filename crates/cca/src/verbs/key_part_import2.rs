@@ -6,11 +6,10 @@
 //! | ADD-PART | an incomplete key (a complete one: 8/441) | one part less missing; none after those that are needed |
 //! | COMPLETE | a key with no part missing (8/439; a complete one: 8/441) | complete |
 //!
-//! What is missing is bound to the key, in its second management field, and a key that is not complete is used by no
-//! verb. Every part has the length of the first, which is that of the key (8/2114); COMPLETE has none. All else that
-//! the token says stays as it was built. An incomplete key under the old master key comes back under the current one. A
-//! key that is named by its label is refused with 8/90: who has no field for its token need not have the right to see
-//! it.
+//! The number of missing parts is bound to the key, in its second management field. No verb uses an incomplete key.
+//! Every part has the length of the first, which is that of the key (8/2114); COMPLETE has no part. All other
+//! attributes of the token are kept. An incomplete key under the old master key comes back under the current one. A key
+//! that is named by its label is refused with 8/90: the right to a label includes no right to see the token.
 
 use super::key_generate2::internal;
 use crate::call::{Call, Reply, Verdict};
@@ -58,10 +57,10 @@ pub(crate) async fn key_part_import2(call: Call<'_, '_>, reply: &mut Reply<'_, '
     Ok(codes)
 }
 
-/// How complete the key is after this step; refuses a step that does not follow.
+/// The completeness of the key after this step; refuses a step out of order.
 fn step(call: &Call<'_, '_>, request: &Request<'_>, token: &VariableToken) -> Result<Completeness, Refusal> {
     let before = token.attributes().completeness();
-    // A clear key says of itself what it likes.
+    // The completeness in the token of a clear key proves nothing: its owner can write it.
     let is_wrapped = matches!(token.key(), VariableKey::Wrapped { under: Wrapper::Master(_), .. });
     Ok(match (request.part, before) {
         (VariableKeyPart::First, _) if !matches!(token.key(), VariableKey::Absent) => {
@@ -98,7 +97,7 @@ fn step(call: &Call<'_, '_>, request: &Request<'_>, token: &VariableToken) -> Re
     })
 }
 
-/// Puts a part of the same length over a key.
+/// XORs a part into a key; both must have the same length.
 fn combine(key: &mut SecretBytes, part: &[u8]) -> Result<(), Codes> {
     if key.len() != part.len() {
         return Err(code::KEY_BITS);

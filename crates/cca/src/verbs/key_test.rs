@@ -24,8 +24,8 @@ use wire::verb::key_test::{Answer, Request};
 use wire::verb::{TestAlgorithm, TestParity, TestProcess, TestRegister, TestSource};
 use wire::{Codes, code};
 
-/// A token under the old master key or in another form comes back renewed. GENERATE answers with both values; VERIFY
-/// with 4/1 where they are others.
+/// A token under the old master key or in another form is returned renewed. GENERATE answers with both values; VERIFY
+/// with 4/1 if they differ from the given ones.
 pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let verify = request.process == TestProcess::Verify;
@@ -52,14 +52,14 @@ pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
 /// Values 1 and 2 of a key.
 pub(super) struct Values {
     pub(super) values: ([u8; 8], [u8; 8]),
-    /// How many bytes of value 2 count. Value 1 is compared where all of them do, and it is no input.
+    /// Number of bytes of value 2 that are compared. Value 1 is compared as well if this is 8.
     pub(super) bytes: usize,
 }
 
-/// Computes both values, with this random number where one is given.
+/// Computes both values of a key, with `random` as the random number if one is given.
 ///
 /// # Errors
-/// 8/34 for a process that the key has not.
+/// 8/34 for an algorithm that does not apply to the key.
 pub(super) async fn values(
     call: Call<'_, '_>,
     mut key: Key,
@@ -94,7 +94,7 @@ pub(super) async fn values(
     Ok(Values { values: (number, value), bytes: 8 })
 }
 
-/// The token of a key that is renewed.
+/// The renewed token of a key; `None` if there is nothing to renew.
 async fn token_of(renewal: Option<Renewal<'_>>) -> Result<Option<Token>, Codes> {
     match renewal {
         Some(renewal) => renewal.token().await,
@@ -104,11 +104,11 @@ async fn token_of(renewal: Option<Renewal<'_>>) -> Result<Option<Token>, Codes> 
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// An internal token; of this algorithm where the keyword says it.
+    /// An internal token, of this algorithm if the keyword names one.
     Token(Option<Algorithm>),
     /// A clear key of this length at the start of the key-identifier field.
     Clear(Algorithm, usize),
-    /// The old or the current master key.
+    /// A master key: the old one if true, else the current one.
     Master(bool),
 }
 
@@ -134,7 +134,7 @@ impl Source {
 /// An algorithm and its key.
 pub(super) type Key = (Algorithm, SecretBytes);
 
-/// Compares or writes.
+/// Compares the given values with the found ones (VERIFY), or writes the found values (GENERATE).
 fn answer(
     reply: &mut Reply<'_, '_>,
     verify: bool,
@@ -155,7 +155,7 @@ fn answer(
     Ok(if is_same(given, &found) { codes } else { code::VERIFICATION_FAILED })
 }
 
-/// Whether these are the values, in constant time.
+/// Whether the given values match those found, compared in constant time.
 pub(super) fn is_same(given: ([u8; 8], [u8; 8]), found: &Values) -> bool {
     let (values, bytes) = (found.values, found.bytes);
     let is_short = subtle::Choice::from(u8::from(bytes < 8));
@@ -205,7 +205,7 @@ async fn token_key<'p, 'a>(
     Ok(((key.algorithm(), key.secret), key.age.codes(), Some(renewal)))
 }
 
-/// The first bytes of what a key enciphers a block of zeros to.
+/// The first 4 bytes of a block of zeros that the key enciphers.
 pub(super) async fn enc_zero(
     call: Call<'_, '_>,
     (algorithm, key): Key,

@@ -1,5 +1,5 @@
-//! Key_Test2 (CSNBKYT2): generates or verifies a value by which two parties see that they hold the same key, of a key
-//! in a token of any form, or of a master key.
+//! Key_Test2 (CSNBKYT2): generates or verifies a value by which two parties see that they hold the same key: a key in a
+//! token of any form, or a master key.
 //!
 //! | algorithm | tokens | methods, and bytes of the pattern |
 //! |---|---|---|
@@ -37,8 +37,8 @@ use wire::verb::{
 };
 use wire::{Codes, code};
 
-/// Tokens under the old master key or in another form come back renewed. GENERATE answers with the pattern; VERIFY with
-/// 4/1 where it is another.
+/// Tokens under the old master key or in another form are returned renewed. GENERATE answers with the pattern; VERIFY
+/// with 4/1 for a wrong pattern.
 pub(crate) async fn key_test2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     if let Some(register) = request.register {
@@ -50,7 +50,7 @@ pub(crate) async fn key_test2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> 
         SymmetricAlgorithm::Des => TestMethod2::EncZero,
         SymmetricAlgorithm::Hmac => TestMethod2::Sha2Vp1,
     });
-    // What has no room, or is too short, is told before any work.
+    // Fields without room and patterns that are too short are refused before any work.
     prepared(&request, bytes(method))?;
     let (key, tokens, codes) = tested(call, &request, algorithm).await?;
     let pattern = pattern(call, key, method).await?;
@@ -78,7 +78,7 @@ fn bytes(method: TestMethod2) -> usize {
     }
 }
 
-/// The key, the tokens of key and key-encrypting key that are renewed, and how old what wraps them is.
+/// The key to test, the renewed tokens of key and key-encrypting key, and the codes for the age of the master key.
 async fn tested<'a>(
     call: Call<'_, 'a>,
     request: &Request<'a>,
@@ -105,7 +105,7 @@ async fn tested<'a>(
     Ok((key, (token, None), codes))
 }
 
-/// The same of an external token of variable length.
+/// As [`tested`], for an external token of variable length.
 async fn tested_outside<'a>(
     call: Call<'_, 'a>,
     field: &'a [u8],
@@ -142,7 +142,7 @@ async fn pattern(call: Call<'_, '_>, key: Key, method: TestMethod2) -> Result<Ve
     })
 }
 
-/// The CMAC of a key of this length; DES keys have [`three_parts`].
+/// The CMAC algorithm for a key of this length; DES keys are extended by [`three_parts`] first.
 fn cmac(algorithm: Algorithm, key_bytes: usize) -> MacAlgorithm {
     match (algorithm, key_bytes) {
         (Algorithm::Des, _) => MacAlgorithm::CmacTdes3,
@@ -152,7 +152,7 @@ fn cmac(algorithm: Algorithm, key_bytes: usize) -> MacAlgorithm {
     }
 }
 
-/// A DES key as one of three parts that enciphers the same; an AES key as it is.
+/// A DES key extended to triple length, under which texts encipher to the same; an AES key unchanged.
 fn three_parts(algorithm: Algorithm, key: engine::SecretBytes) -> engine::SecretBytes {
     if algorithm == Algorithm::Aes || key.len() == 24 {
         return key;
@@ -164,7 +164,7 @@ fn three_parts(algorithm: Algorithm, key: engine::SecretBytes) -> engine::Secret
     long
 }
 
-/// The pattern of a master key.
+/// The 8-byte pattern of the master key in a register.
 fn of_register(
     call: &Call<'_, '_>,
     request: &Request<'_>,
@@ -180,7 +180,7 @@ fn of_register(
     Ok(master_key(call, Some(register), method, old)?.0)
 }
 
-/// Compares, in constant time, or writes.
+/// Compares the given pattern in constant time (VERIFY), or writes the pattern (GENERATE).
 fn answer(
     reply: &mut Reply<'_, '_>,
     request: &Request<'_>,

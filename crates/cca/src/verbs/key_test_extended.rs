@@ -1,11 +1,11 @@
 //! Key_Test_Extended (CSNBKYTX): generates or verifies the pattern of a DES key under a key-encrypting key, as Key_Test
-//! does of one under the master key.
+//! does for a key under the master key.
 //!
-//! The token says whose key it is: an external one is opened by the key-encrypting key, which may be any EXPORTER,
-//! IMPORTER, OKEYXLAT or IKEYXLAT key; an internal one needs none, and the field is not looked at. KEY-ENC and KEY-ENCD
-//! are accepted for keys of every length. A key without a control vector, by the original wrapping, is not tested under
-//! an EXPORTER key with the usage EXPORT, which carries private keys of RSA (8/39): their blocks pass for such keys. A
-//! key of triple length needs ENC-ZERO, of which the first 4 bytes count.
+//! The token decides which key opens it: an external one is opened by the key-encrypting key, which may be any
+//! EXPORTER, IMPORTER, OKEYXLAT or IKEYXLAT key; an internal one needs none, and the field is ignored. KEY-ENC and
+//! KEY-ENCD are accepted for keys of every length. A key without a control vector, by the original wrapping, is not
+//! tested under an EXPORTER key with the usage EXPORT, which carries private keys of RSA (8/39): their blocks pass for
+//! such keys. A key of triple length needs ENC-ZERO, of which the first 4 bytes count.
 
 use super::key_import::source;
 use super::key_test::{is_same, values};
@@ -19,7 +19,7 @@ use wire::code;
 use wire::verb::key_test_extended::{Answer, Request};
 use wire::verb::{ExtendedTestAlgorithm, TestAlgorithm, TestProcess};
 
-/// GENERATE answers with random number and pattern; VERIFY with 4/1 where the pattern is another.
+/// GENERATE answers with random number and pattern; VERIFY with 4/1 for a wrong pattern.
 pub(crate) async fn key_test_extended(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let process = request.algorithm.map(|ExtendedTestAlgorithm::EncZero| TestAlgorithm::EncZero);

@@ -11,9 +11,9 @@
 //! | wrapping | USECONFG, WRAP-ECB, WRAP-ENH |
 //! | usage | those of [`token::KeyType::usage_keyword`], among them ENH-ONLY, which goes with WRAP-ECB no more than a control vector that says so |
 //!
-//! The key type USE-CV takes the control vector of the parameter, as CV does. MIXED is DOUBLE: halves that are equal
-//! are as good as others. Not served (8/33): the key types CLRAES and CLRDES, for which DATA with AES and KEY-CLR
-//! stands; NOT31XPT, T31XPTOK, COMP-TAG and NOCMPTAG.
+//! The key type USE-CV takes the control vector of the parameter, as CV does. MIXED is DOUBLE: both permit equal
+//! halves. Not served (8/33): the key types CLRAES and CLRDES, for which DATA with AES and KEY-CLR stands; NOT31XPT,
+//! T31XPTOK, COMP-TAG and NOCMPTAG.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
@@ -71,7 +71,7 @@ fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
         Some(TokenVector::Zero) => ControlVector::ZERO,
     };
     let form = match (vector.form(), form) {
-        // Keys of some types have parts that differ whether that is asked for or not.
+        // Keys of some types always have different parts, with or without the keyword.
         (Some(own), Some(asked))
             if own.key_bytes() != asked.key_bytes() || (asked.is_unique() && !own.is_unique()) =>
         {
@@ -108,7 +108,7 @@ fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
 ///
 /// # Errors
 /// 8/33 for an unknown type or keyword, 8/34 for keywords that contradict each other or are missing, 8/43 for a length
-/// that the type has not.
+/// that the type does not have.
 pub(super) fn vector_of_type(
     name: &[u8; 8],
     form: Option<KeyForm>,
@@ -116,7 +116,7 @@ pub(super) fn vector_of_type(
 ) -> Result<ControlVector, Codes> {
     let key_type = KeyType::from_name(name).ok_or(code::KEYWORD)?;
     let form = form.unwrap_or(key_type.default_form());
-    // What is no text is no keyword either.
+    // A keyword must be valid text.
     let usage = usage.iter().map(|word| std::str::from_utf8(word).unwrap_or_default());
     key_type.vector_with(form, usage.map(|word| word.trim_end_matches(' '))).map_err(|error| match error {
         UsageError::Keyword(_) => code::KEYWORD,
@@ -139,7 +139,7 @@ fn given(bytes: &[u8]) -> Result<ControlVector, Codes> {
 /// The form of a key of this length.
 ///
 /// # Errors
-/// 8/43.
+/// 8/43 for a length that no DES key has.
 pub(super) fn form(length: TokenLength) -> Result<KeyForm, Codes> {
     match length {
         TokenLength::Bytes8 | TokenLength::Single => Ok(KeyForm::Single),

@@ -10,8 +10,7 @@
 //! | usage, management | those of [`token::variable`] |
 //!
 //! The token data of a DKYGENKY that derives keys of one type are a token of that type, whose usage fields are those of
-//! derived keys; in every other case they are empty. A keyword that a type needs and does not get is answered with
-//! 8/129.
+//! derived keys; in every other case they are empty. A missing keyword that the type requires is answered with 8/129.
 
 use super::pka_key_token_build::name;
 use crate::call::{Call, Reply, Verdict};
@@ -37,7 +36,7 @@ fn build(request: &Request<'_>) -> Result<VariableToken, Refusal> {
         [] => None,
         data => Some(VariableToken::parse(data)?),
     };
-    // What is no text is no keyword either.
+    // A keyword must be valid text.
     let usage = request.usage.iter().map(|word| std::str::from_utf8(word).unwrap_or_default());
     let usage = usage.map(|word| word.trim_end_matches(' '));
     let attributes = Attributes::new(key_type, usage, derived.as_ref().map(VariableToken::attributes))
@@ -78,7 +77,7 @@ fn key_type(algorithm: VariableAlgorithm, keyword: VariableKeyType) -> VariableT
     }
 }
 
-/// The codes for keywords that make no attributes.
+/// The codes for keywords that form no valid attributes.
 pub(super) fn attribute_codes(error: AttributesError) -> Codes {
     match error {
         AttributesError::Keyword => code::KEYWORD,

@@ -3,9 +3,9 @@
 //! RTNMK is refused: no card holds a new master key before it is set. A token that is under the current master key
 //! already is returned unchanged, or in the form that this system makes. In a home of compatible tokens WRAP-ENH gives
 //! a DES token the enhanced wrapping, and WRAP-ECB is refused for one that has it (8/2110): it would be weaker. With
-//! ENH-ONLY the control vector forbids the original wrapping from then on; one that is zero cannot say so (8/39), nor
-//! can that of a part of a key. Both are ignored for AES keys. A record that is named by its label is not changed by
-//! them (8/30).
+//! ENH-ONLY the control vector forbids the original wrapping from then on; a control vector that is zero, or that of a
+//! part of a key, cannot have this bit (8/39). Both are ignored for AES keys. A record that is named by its label is
+//! not changed by them (8/30).
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};
@@ -40,7 +40,8 @@ pub(crate) async fn key_token_change(call: Call<'_, '_>, reply: &mut Reply<'_, '
     Ok(code::OK)
 }
 
-/// The token that the key goes into where keywords ask for another wrapping.
+/// The token for the wrapping that the keywords ask for, or `None` if the wrapping is kept; refuses WRAP-ECB for an
+/// enhanced token.
 fn rewrapped(token: &DesToken, request: &Request<'_>) -> Result<Option<DesToken>, Refusal> {
     match request.wrapping {
         Some(TokenWrapping::Ecb) if token.is_enhanced() => Err(code::WRAPPING_TYPE.into()),

@@ -10,7 +10,7 @@ use wire::code;
 use wire::verb::VariableAlgorithm;
 use wire::verb::key_token_change2::{Answer, Request};
 
-/// Answers with the token, where that had to be made anew.
+/// Answers with the renewed token, or with none if the token needs no renewal.
 pub(crate) async fn key_token_change2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let field = internal(request.key_identifier)?;

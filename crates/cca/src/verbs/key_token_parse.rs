@@ -1,5 +1,5 @@
-//! Key_Token_Parse (CSNBKTP): what a DES token of fixed length says, as the keywords of Key_Token_Build, and its
-//! fields. No key is opened, and no card needs a master key for it.
+//! Key_Token_Parse (CSNBKTP): parses a DES token of fixed length into the keywords of Key_Token_Build and its fields.
+//! No key is opened, and no card needs a master key for it.
 //!
 //! | group | keywords that are returned |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | length | SINGLE, DOUBLE, DOUBLE-O, TRIPLE, TRIPLE-O |
 //! | usage | those with which the type makes the control vector |
 //!
-//! The key value is the first 16 bytes of the wrapped key, zeros in a skeleton. Where no keywords make the control
-//! vector, the answer has the others and 4/2039; where the rule array has no room, 4/16 and the number of elements.
-//! Labels and other tokens are refused with 8/47: those of variable length are for Key_Token_Parse2.
+//! The key value is the first 16 bytes of the wrapped key, zeros in a skeleton. If no keywords make the control vector,
+//! the answer has the other keywords and 4/2039; if the rule array has no room, 4/16 and the number of elements. Labels
+//! and other tokens are refused with 8/47: those of variable length are for Key_Token_Parse2.
 
 use crate::call::{Call, Reply, Verdict};
 use token::control_vector::KeyForm;
@@ -67,7 +67,7 @@ pub(crate) async fn key_token_parse(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     Ok(if is_whole { code::OK } else { code::VECTOR_NOT_PARSED })
 }
 
-/// A keyword as rule arrays have it.
+/// A keyword padded with blanks to the width of a rule-array element.
 pub(super) fn padded(word: &str) -> [u8; KEYWORD_BYTES] {
     let mut bytes = [b' '; KEYWORD_BYTES];
     bytes.iter_mut().zip(word.bytes()).for_each(|(byte, letter)| *byte = letter);

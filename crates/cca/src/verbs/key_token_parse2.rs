@@ -1,5 +1,5 @@
-//! Key_Token_Parse2 (CSNBKTP2): what a token of variable length says, as the keywords of Key_Token_Build2, and its
-//! fields. No key is opened, and no card needs a master key for it.
+//! Key_Token_Parse2 (CSNBKTP2): parses a token of variable length into the keywords of Key_Token_Build2 and its fields.
+//! No key is opened, and no card needs a master key for it.
 //!
 //! | group | keywords that are returned |
 //! |---|---|
@@ -9,10 +9,10 @@
 //! | algorithm | AES, HMAC |
 //! | usage, management | those that make the attributes |
 //!
-//! The payload is as it stands in the token: of a clear key the key. Fields that keywords do not say, as those of the
-//! keys that a DKYGENKY key derives, are answered with 4/2039 beside the rest. A rule array without room is answered
-//! with 4/16 and the number of elements; another field without room with 8/72. Labels and other tokens are refused with
-//! 8/47, or as they are malformed.
+//! The payload is returned as the token holds it: for a clear key, the key itself. If keywords cannot express some
+//! fields, such as those for keys that a DKYGENKY key derives, the answer has the rest and 4/2039. A rule array without
+//! room is answered with 4/16 and the number of elements; another field without room with 8/72. Labels and other tokens
+//! are refused with 8/47, malformed ones with the code of their fault.
 
 use super::key_token_parse::padded;
 use crate::call::{Call, Reply, Verdict};

@@ -1,7 +1,7 @@
 //! Key_Translate (CSNBKTR): an external DES token under one key-encrypting key comes under another.
 //!
 //! Both keys need the usage XLATE: the first is an IMPORTER or IKEYXLAT key, the second an EXPORTER or OKEYXLAT key.
-//! The control vector stays; a key that may not be exported is not translated either (8/39).
+//! The control vector stays; a key that may not be exported is not translated (8/39).
 
 use super::key_import::source;
 use crate::call::{Call, Reply, Verdict};

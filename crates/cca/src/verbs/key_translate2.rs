@@ -10,20 +10,20 @@
 //!
 //! Key-encrypting keys of AES need the usage TRANSLAT and must wrap keys of this algorithm and kind (8/39): the input
 //! one is an IMPORTER, the output one an EXPORTER key. A key that may not leave under AES keys, or that misses parts,
-//! is not translated (8/39); one that is stronger than either of them only in a role that permits it (8/170), and its
-//! token says so from then on. A payload changes under the input key alone, an IMPORTER or EXPORTER key; the output key
-//! is not looked at.
+//! is not translated (8/39). A key that is stronger than either key-encrypting key needs a role that permits it
+//! (8/170), and its token records this. A payload changes under the input key alone, an IMPORTER or EXPORTER key; the
+//! output key is ignored.
 //!
-//! A token of fixed length says nothing of use and export, so that any CIPHER token says as much or less. The other way
-//! the key must be for both directions, every mode and every way of export, which the new token does not say (8/39),
-//! and the role must not forbid it (8/90). What parts the key misses the skeleton does not say: a key that came whole
-//! stays whole.
+//! A token of fixed length restricts neither use nor export, so any CIPHER token may replace it. The other way the key
+//! must permit both directions, every mode and every way of export (8/39), since the new token cannot restrict them,
+//! and the role must not forbid it (8/90). The completeness of the key comes from the source, not from the skeleton: a
+//! complete key stays complete.
 //!
-//! Refused are clear keys (8/47: that were a way to import them), keys that miss parts (8/39), and, where a token under
-//! the master key comes out, or one under the key that it was under, a key that is named by its label (8/90: who may
-//! use it need not have the right to see its token). REFORMAT of DES tokens (8/49) needs a second wrapping, which keys
-//! of DES do not have; COMP-CHK and COMP-TAG (8/33) a compliance mode. HMAC goes with TRANSLAT alone (8/34): such keys
-//! have one form.
+//! Refused are clear keys (8/47: translating them would import them), and keys that miss parts (8/39). A key that is
+//! named by its label is refused with 8/90 if the output is under the master key or under the same key as before: the
+//! right to use a key includes no right to see its token. REFORMAT of DES tokens (8/49) needs a second wrapping, which
+//! keys of DES do not have; COMP-CHK and COMP-TAG (8/33) a compliance mode. HMAC goes with TRANSLAT alone (8/34): such
+//! keys have one form.
 
 use super::key_import::source;
 use super::key_token_build2::attribute_codes;
@@ -67,7 +67,7 @@ pub(crate) async fn key_translate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
     }
 }
 
-/// Refuses a token of another algorithm than a keyword says.
+/// Refuses a token of another algorithm than the keyword's.
 fn check_algorithm(field: &[u8], algorithm: Option<SymmetricAlgorithm>) -> Result<(), Codes> {
     let is_of = match (algorithm, Format::of(field)) {
         (None, _) | (_, Format::Label) => true,
@@ -83,7 +83,7 @@ fn check_algorithm(field: &[u8], algorithm: Option<SymmetricAlgorithm>) -> Resul
     if is_of { Ok(()) } else { Err(code::TOKEN_INVALID) }
 }
 
-/// See [`super::key_translate`], whose rules are the same.
+/// Translates an external DES token, by the rules of [`super::key_translate`].
 async fn translate_des<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let token = source(request.input_key_token, AskedType::Token)?;
     if !token.control_vector().may(Use::Export) || token.export_prohibited() {
@@ -105,7 +105,7 @@ async fn translate_des<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mu
     Ok(receiving.age.max(sending.age).codes())
 }
 
-/// Puts a key of variable length from under one AES key-encrypting key under another.
+/// Translates a key of variable length from one AES key-encrypting key to another.
 async fn translate_variable<'a>(
     call: Call<'_, 'a>,
     request: &Request<'a>,
@@ -113,7 +113,7 @@ async fn translate_variable<'a>(
 ) -> Verdict {
     let found = KeyField::new(call, request.input_key_token).external_variable()?;
     let token = may_leave(&found, Carrier::Aes)?;
-    // It comes out as long as it came in.
+    // The output token is as long as the input token.
     request.output_key_token.holds(token.to_bytes().len())?;
     let (input, output) = (request.input_kek_key_identifier, request.output_kek_key_identifier);
     let (attributes, skeleton) = (token.attributes().clone(), token.without_key());
@@ -133,7 +133,7 @@ async fn translate_variable<'a>(
     Ok(receiving.age.max(sending.age).codes())
 }
 
-/// Changes the version of the payload of an external token, under the key that it is under.
+/// Changes the payload version of an external token; the key-encrypting key stays the same.
 async fn reform_outside<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let field = request.input_key_token;
     if call.is_of_record(field) {
@@ -189,7 +189,7 @@ async fn reform<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply
     Ok(key.age.codes())
 }
 
-/// The token that the key of a token of variable length goes into.
+/// The output token for the key of a token of variable length, without the key.
 fn of_variable(
     call: Call<'_, '_>,
     request: &Request<'_>,
@@ -224,7 +224,7 @@ fn of_version(token: &VariableToken, payload: PayloadVersion) -> Result<Variable
     Ok(VariableToken::skeleton(token.origin(), payload, token.attributes().clone())?)
 }
 
-/// Whether a key may be used for all, and leave in all ways, for which a key in a token of fixed length is.
+/// Whether a key has every use and every way of export that a key in a token of fixed length has.
 fn says_as_little_as_data(attributes: &Attributes) -> bool {
     let (usage, [export, ..]) = (attributes.usage(), attributes.management());
     attributes.key_type() == VariableType::Cipher
@@ -233,10 +233,10 @@ fn says_as_little_as_data(attributes: &Attributes) -> bool {
         && export & (PERMITTED | FORBIDDEN) == PERMITTED
 }
 
-/// The CIPHER token that is asked for.
+/// The CIPHER skeleton in the output field, or one with the defaults if the field is empty.
 ///
 /// # Errors
-/// 8/47 for anything else than a skeleton of one, or nothing.
+/// 8/47 for a field that is neither empty nor a CIPHER skeleton.
 fn cipher(request: &Request<'_>) -> Result<VariableToken, Refusal> {
     let field = request.output_key_token.start();
     let token = match Format::of(field) {
@@ -255,12 +255,12 @@ fn cipher(request: &Request<'_>) -> Result<VariableToken, Refusal> {
     Ok(token.with_attributes(attributes)?)
 }
 
-/// First usage field of a CIPHER key that is for both directions, and for nothing beside.
+/// First usage field of a CIPHER key that permits both directions and nothing else.
 const BOTH_DIRECTIONS: u16 = 0xC000;
-/// Second usage field of one that is for every mode.
+/// Second usage field of a CIPHER key that permits every mode.
 const EVERY_MODE: u16 = 0xFF00;
 /// The ways of export that tokens of fixed length have, as bits of the first management field: under symmetric keys,
 /// and RSA keys of both kinds.
 const PERMITTED: u16 = 0xE000;
-/// What that field forbids: ways under keys of DES, AES and RSA.
+/// The bits of the first management field that forbid export under keys of DES, AES and RSA.
 const FORBIDDEN: u16 = 0x00C8;

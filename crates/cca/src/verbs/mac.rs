@@ -10,7 +10,7 @@
 //! | CMAC | double, triple | CMAC of SP 800-38B with TDES |
 //!
 //! A text in segments: FIRST and MIDDLE take whole blocks. The 18-byte chaining vector that they leave is sealed
-//! ([`crate::chaining`]): MIDDLE and LAST go on from that of the same verb, method and key, of this domain.
+//! ([`crate::chaining`]): MIDDLE and LAST accept only one from the same verb, method, key and domain.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chaining::{CHAINING_BYTES, Chained, Sealer};
@@ -26,7 +26,7 @@ use wire::point::Point;
 use wire::verb::{MacFormat, MacMethod, Segment};
 use wire::{Codes, code};
 
-/// The request of either verb.
+/// The parameters that MAC_Generate and MAC_Verify share.
 pub(super) struct Request<'a> {
     pub(super) key_identifier: &'a [u8],
     pub(super) text: &'a [u8],
@@ -34,13 +34,13 @@ pub(super) struct Request<'a> {
     pub(super) segment: Segment,
     pub(super) format: MacFormat,
     pub(super) chaining_vector: Option<&'a [u8; CHAINING_BYTES]>,
-    /// What MAC_Verify compares with: as long as the format shows.
+    /// The MAC that MAC_Verify compares with, as long as the format shows it; empty for MAC_Generate.
     pub(super) mac: &'a [u8],
 }
 
-/// What came out.
+/// The result of one segment, with the renewed token of the key.
 pub(super) struct Computed<'a> {
-    /// The token of the key, where that had to be made anew.
+    /// The renewed token of the key; `None` if the token needs no renewal.
     pub(super) key_identifier: Option<&'a [u8]>,
     value: [u8; BLOCK_BYTES],
     shown_as: Option<MacFormat>,
@@ -48,21 +48,20 @@ pub(super) struct Computed<'a> {
 }
 
 impl Computed<'_> {
-    /// The MAC as it is shown, and how long that is; none of a text that goes on.
+    /// The MAC in its output format, and its length in bytes; `None` after FIRST and MIDDLE.
     pub(super) fn shown(&self) -> Option<([u8; 9], usize)> {
         self.shown_as.map(|format| show(format, &self.value))
     }
 
-    /// What the next segment is chained to, of a text that goes on.
+    /// The chaining vector for the next segment; `None` after the last one.
     pub(super) fn chaining_vector(&self) -> Option<[u8; CHAINING_BYTES]> {
         self.chaining_vector
     }
 }
 
-/// Computes the MAC, or the chaining value of a segment that is not the last, and ends with it.
+/// Computes the MAC, or the chaining value of a segment that is not the last, and writes the answer by `end`.
 ///
-/// This verb is asked for most: there is no other computation in it, and keys and requests are gone before it
-/// waits.
+/// MAC verbs are the most frequent: the function computes nothing else, and drops keys and requests before it waits.
 #[expect(clippy::manual_async_fn, reason = "an async fn holds its arguments twice")]
 pub(super) fn compute<'f, 'r, 'w>(
     call: Call<'f, 'f>,
@@ -119,7 +118,7 @@ pub(super) fn compute<'f, 'r, 'w>(
     }
 }
 
-/// The kernel work of a method.
+/// The pending kernel work of a method: a cipher or a MAC.
 enum Asked<'p, 'a> {
     Cipher(Ask<'p, Cipher, Result<Ciphered, Codes>>),
     Mac(Ask<'p, Mac<'a>, Result<MacOutput, Codes>>),
@@ -131,18 +130,18 @@ fn block_of(chain: &[u8; 16]) -> [u8; BLOCK_BYTES] {
     block
 }
 
-/// From this length of a MAC on, in bytes, tries find none: at a million a second, six take nine years.
+/// Length of a MAC in bytes from which guessing is hopeless: at a million tries a second, six bytes take nine years.
 const TRIED_BYTES: usize = 6;
 
-/// Refuses to compare with a MAC of so many bytes, where tries find it.
+/// Refuses to compare a MAC of this length if it is short enough to be guessed.
 ///
 /// # Errors
-/// 8/90 where the role does not permit it.
+/// 8/90 for a short MAC that the role does not permit.
 pub(super) fn check_compared(call: &Call<'_, '_>, bytes: usize) -> Result<(), Codes> {
     if bytes < TRIED_BYTES { call.permit(Point::MacVerifyShort) } else { Ok(()) }
 }
 
-/// How long a MAC is as it is compared, whatever it is shown as.
+/// Number of bytes of the MAC that are compared for a format: hexadecimal digits count half.
 pub(super) fn compared_bytes(format: MacFormat) -> usize {
     match format {
         MacFormat::Bytes4 | MacFormat::Hex8 | MacFormat::Hex9 => 4,
@@ -151,7 +150,7 @@ pub(super) fn compared_bytes(format: MacFormat) -> usize {
     }
 }
 
-/// How long a MAC is as it is shown.
+/// Length of the MAC in its output format, in bytes.
 pub(super) fn shown_bytes(format: MacFormat) -> usize {
     match format {
         MacFormat::Bytes4 => 4,
@@ -161,7 +160,7 @@ pub(super) fn shown_bytes(format: MacFormat) -> usize {
     }
 }
 
-/// The MAC as it is shown, and how long that is.
+/// The MAC in its output format, and its length in bytes.
 fn show(format: MacFormat, value: &[u8; BLOCK_BYTES]) -> ([u8; 9], usize) {
     let (mut out, length) = ([0; 9], shown_bytes(format));
     let hex = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'A' - 10 };
@@ -206,7 +205,7 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// Whether it goes on with a text.
+    /// Whether this segment continues a text: MIDDLE and LAST.
     fn is_chained(&self) -> bool {
         matches!(self.segment, Segment::Middle | Segment::Last)
     }
@@ -220,7 +219,8 @@ impl<'a> Request<'a> {
         if fits { Ok(()) } else { Err(code::KEY_USAGE) }
     }
 
-    /// The text as the method takes it: with its padding, where that is not zeros.
+    /// The text, with X'80' and zeros behind its last segment if the method pads so; other methods pad with zeros
+    /// later.
     fn padded(&self) -> Cow<'a, [u8]> {
         if !self.is_last() || !self.is_marked() {
             return Cow::Borrowed(self.text);
@@ -247,7 +247,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Every other method.
+    /// The kernel work of every method but TDES-MAC.
     fn mac(&self, key: SecretBytes, chain: [u8; 16]) -> Mac<'a> {
         let algorithm = match self.method {
             MacMethod::X919 | MacMethod::EmvDouble => MacAlgorithm::X919,
@@ -259,7 +259,7 @@ impl<'a> Request<'a> {
         Mac { algorithm, key, chain, text, last }
     }
 
-    /// What this segment goes on from: zeros, where it is the first.
+    /// The chaining value that this segment begins with; zeros for the first.
     fn chain(
         &self,
         open: impl FnOnce(&[u8; CHAINING_BYTES]) -> Result<[u8; BLOCK_BYTES], Codes>,

@@ -3,7 +3,7 @@
 //!
 //! The key is an AES MAC key of variable length whose usage fields allow CMACs (8/39). FIRST and MIDDLE take whole
 //! blocks of 16 bytes, and LAST at least one byte, since the last block is treated differently. The 128-byte chaining
-//! vector is sealed ([`crate::chaining`]): it goes on with the same verb and key in the same domain alone (8/2036).
+//! vector is sealed ([`crate::chaining`]): it is accepted only for the same verb and key in the same domain (8/2036).
 //! MACs are 8 bytes or more, as those of HMAC are.
 
 use super::hmac::{self, Computed, Value};
@@ -17,7 +17,7 @@ use token::variable::{HmacHash, VariableUse};
 use wire::code;
 use wire::verb::{Buffer, HmacMethod, KeyedHash, Segment, VariableAlgorithm};
 
-/// What a request of either verb has.
+/// The parameters that MAC_Generate2 and MAC_Verify2 share, for CMAC and HMAC.
 pub(super) struct Fields<'a> {
     pub(super) key_identifier: &'a [u8],
     pub(super) text: &'a [u8],
@@ -27,7 +27,7 @@ pub(super) struct Fields<'a> {
     pub(super) chaining_vector: Buffer<'a>,
 }
 
-/// The request of either verb.
+/// A request for a CMAC or an HMAC, by its key's algorithm.
 pub(super) enum Request<'a> {
     Cmac(Cmac<'a>),
     Hmac(hmac::Request<'a>),
@@ -41,7 +41,7 @@ pub(super) struct Cmac<'a> {
     chaining_vector: Buffer<'a>,
 }
 
-/// Whether the MAC leaves the card.
+/// The purpose of a MAC: to be returned, or to be compared inside the card.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose {
     Generate,
@@ -49,7 +49,7 @@ pub(super) enum Purpose {
 }
 
 impl<'a> Request<'a> {
-    /// The request in these fields.
+    /// The request for a CMAC (AES) or an HMAC (HMAC) with these fields.
     ///
     /// # Errors
     /// 8/34 for an HMAC without a hash.
@@ -102,8 +102,8 @@ impl<'a> Cmac<'a> {
         matches!(self.segment, Segment::Only | Segment::Last)
     }
 
-    /// Refuses a text that its segment does not take, and a chaining vector that is missing or has no room; the vector
-    /// that this segment goes on from.
+    /// Refuses a text that its segment does not take, and a chaining vector that is missing or has no room. Returns the
+    /// vector that this segment continues from, if there is one.
     fn check(&self) -> Result<Option<&'a [u8; HMAC_CHAINING_BYTES]>, Refusal> {
         let is_right = match self.segment {
             Segment::Only => true,

@@ -9,8 +9,8 @@ use token::usage::Use;
 use wire::code;
 use wire::verb::mac_verify::{Answer, Request};
 
-/// 4/1 where the MAC is another one. A field longer than the format is compared in its first bytes:
-/// the caller's field has room for the longest.
+/// Answers 4/1 for a wrong MAC. A field longer than the format is compared in its first bytes: the caller's field has
+/// room for the longest.
 pub(crate) fn mac_verify<'f, 'r, 'w>(
     call: Call<'f, 'f>,
     reply: &'f mut Reply<'r, 'w>,

@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq;
 use wire::code;
 use wire::verb::mac_verify2::{Answer, Request};
 
-/// 4/1 where the MAC is another one. Of a text that goes on none is looked at.
+/// Answers 4/1 for a wrong MAC. After FIRST and MIDDLE the MAC is ignored.
 pub(crate) async fn mac_verify2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let asked = mac2::Request::new(Fields {

@@ -5,9 +5,9 @@
 //! | MDC-2 (default), MDC-4 | two, four | whole blocks of 8 bytes, two or more |
 //! | PADMDC-2, PADMDC-4 | two, four | any; padded with X'FF' and, in the last byte, the count of added bytes: to the next block, and to two at least |
 //!
-//! ONLY and FIRST begin from the constant of the method; MIDDLE and LAST from the MDC parameter, which holds what the
-//! segment before left or, with a chaining vector of zeros, a key of the caller's: a keyed hash. Segments but the last
-//! leave the code of all whole blocks there, and in the chaining vector what is left of the text:
+//! ONLY and FIRST begin from the constant of the method; MIDDLE and LAST from the MDC parameter, which holds the code
+//! from the previous segment or, with a chaining vector of zeros, a key of the caller's for a keyed hash. Segments
+//! before the last return the code of all whole blocks there, and in the chaining vector the rest of the text:
 //!
 //! | bytes of the chaining vector | |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | 9 | blocks before it: 0, 1, or 2 for two and more |
 //! | 10 to 17 | zeros |
 //!
-//! No key of the card's has part in it, so that nothing of it is sealed.
+//! No key of the card is used, so the chaining vector is not sealed.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::{Hash, HashOutput, MdcText};
@@ -26,7 +26,7 @@ use wire::verb::mdc_generate::{Answer, Request};
 use wire::verb::{MdcMethod, Segment};
 use wire::{Codes, code};
 
-/// Answers with the code, of a text that goes on of what was hashed of it, and then with the chaining vector.
+/// Answers with the code; after FIRST and MIDDLE with the code of the blocks so far, and the chaining vector.
 pub(crate) async fn mdc_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let (begins, ends) = match request.segment {
@@ -67,17 +67,17 @@ pub(crate) async fn mdc_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) 
     Ok(code::OK)
 }
 
-/// What is left of a text in front of the next segment.
+/// The unhashed rest of a text before the next segment: less than a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rest {
     bytes: [u8; BLOCK_BYTES],
     count: u8,
-    /// Blocks before it; two stand for more.
+    /// Number of blocks before the rest; 2 means two or more.
     blocks: u8,
 }
 
 impl Rest {
-    /// Of a chaining vector; 8/2036 where it is none.
+    /// Reads the rest from a chaining vector; 8/2036 for a malformed one.
     fn read(vector: &[u8; CHAINING_BYTES]) -> Result<Self, Codes> {
         let mut bytes = [0; BLOCK_BYTES];
         bytes.copy_from_slice(&vector[..BLOCK_BYTES]);
@@ -95,7 +95,7 @@ impl Rest {
         vector
     }
 
-    /// It and the text behind it.
+    /// The rest, followed by the text of the next segment.
     fn and<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         match self.bytes.get(..usize::from(self.count)) {
             None | Some([]) => Cow::Borrowed(text),
@@ -103,7 +103,7 @@ impl Rest {
         }
     }
 
-    /// Leaves the text its whole blocks: what is left then.
+    /// Truncates the text to its whole blocks, and returns the rest.
     fn after(&self, text: &mut Cow<'_, [u8]>) -> Self {
         let whole = text.len() - text.len() % BLOCK_BYTES;
         let mut after = Self { count: (text.len() - whole) as u8, ..Self::default() };
@@ -118,7 +118,7 @@ impl Rest {
     }
 }
 
-/// Pads what is left of a text of which so many bytes, or more, were hashed before.
+/// Pads the last part of a text, of which at least `seen` bytes were hashed before.
 fn pad(seen: usize, text: &mut Vec<u8>) {
     let bytes = (seen + text.len() + 1).next_multiple_of(BLOCK_BYTES).max(BYTES_MIN) - seen;
     let added = bytes - text.len();
@@ -130,7 +130,7 @@ const BLOCK_BYTES: usize = 8;
 /// Length of the shortest text, with its padding.
 const BYTES_MIN: usize = 16;
 const CHAINING_BYTES: usize = 18;
-/// Places in the chaining vector.
+/// Offset in the chaining vector of the number of bytes of the rest.
 const COUNT: usize = 8;
 const BLOCKS: usize = 9;
 const BLOCKS_MAX: u8 = 2;

@@ -3,7 +3,7 @@
 use crate::call::{Call, Reply, Verdict};
 use wire::code;
 
-/// Answers with nothing.
+/// Reads no parameters, and answers without outputs.
 pub(crate) async fn null(_call: Call<'_, '_>, _reply: &mut Reply<'_, '_>) -> Verdict {
     Ok(code::OK)
 }

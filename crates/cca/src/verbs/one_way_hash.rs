@@ -1,6 +1,6 @@
 //! One_Way_Hash (CSNBOWH): the digest of a text, whole or in segments.
 //!
-//! FIRST and MIDDLE take whole blocks of the hash and carry the state in the chaining vector.
+//! FIRST and MIDDLE take whole blocks of the hash and return its state in the chaining vector.
 //!
 //! | hash | block | chaining vector |
 //! |---|---|---|

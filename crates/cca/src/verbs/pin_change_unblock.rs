@@ -5,11 +5,11 @@
 //! | VISAPCU1 | the new PIN, XORed with part of the card's key for cryptograms |
 //! | VISAPCU2 | that, XORed with the PIN that was there before |
 //!
-//! The card's keys are derived of the first 16 bytes of the data, that of cryptograms under the authentication key
-//! (DKYGENKY with DMAC), that of the session under the other (DMPIN) with what is behind them, as
-//! Diversified_Key_Generate does. The block with its length in front and padding behind it is enciphered block by
-//! block: 16 bytes. The PINs come in blocks under IPINENC keys, or where the role permits it OPINENC keys, with the
-//! usage REFORMAT; the profile of the output is the keyword, NONE and blanks.
+//! The card's keys are derived from the first 16 bytes of the data, as Diversified_Key_Generate does: the key of
+//! cryptograms under the authentication key (DKYGENKY with DMAC), the session key under the other key (DMPIN) with the
+//! rest of the data. The block with its length in front and padding behind it is enciphered block by block: 16 bytes.
+//! The PINs come in blocks under IPINENC keys, or where the role permits it OPINENC keys, with the usage REFORMAT; the
+//! profile of the output is the keyword, NONE and blanks.
 
 use super::diversified_key_generate::session;
 use crate::call::{Call, Reply, Verdict};
@@ -31,7 +31,7 @@ use wire::point::Point;
 use wire::verb::pin_change_unblock::{Answer, Request};
 use wire::verb::{Diversification, PinChange, PinChangeSession};
 
-/// Length of what is answered.
+/// Length of the enciphered output in bytes.
 const MESSAGE_BYTES: usize = 16;
 
 /// Answers with the enciphered data.
@@ -87,7 +87,7 @@ pub(crate) async fn pin_change_unblock(call: Call<'_, '_>, reply: &mut Reply<'_,
     }
     let (card, message) = (card.await.key()?, message.await.key()?);
     let left = card.first_chunk().ok_or(code::SELF_CHECK)?;
-    // A shorter or longer PIN is one that no card takes.
+    // No card takes a shorter or longer PIN.
     is_right = is_right.and(new_pin.has_at_least(4)).and(at_most_twelve(&new_pin));
     let block = visa_pin_block(left, &new_pin, current_pin.as_ref());
     let clear = script::Method::Visa.clear(&block[..]).ok_or(code::SELF_CHECK)?;
@@ -121,7 +121,7 @@ pub(crate) async fn pin_change_unblock(call: Call<'_, '_>, reply: &mut Reply<'_,
     Ok(age.map_or(code::OK, |age| age.codes()))
 }
 
-/// Refuses a profile of the output that does not say what the keyword does, and a field that is too short.
+/// Refuses an output profile other than the keyword, NONE and blanks, and an output field that is too short.
 ///
 /// # Errors
 /// 8/106, 8/107, 8/108, 8/72.
@@ -139,17 +139,17 @@ fn check_output(request: &Request<'_>) -> Result<(), Refusal> {
     Ok(request.output_pin_message.holds(MESSAGE_BYTES)?)
 }
 
-/// The PIN that was there before.
+/// The block of the current PIN, with its format.
 struct Current<'a> {
     form: Form,
     block: &'a [u8; pin::BLOCK_BYTES],
 }
 
 impl<'a> Current<'a> {
-    /// `None` where the keyword needs none: its fields are not looked at.
+    /// The current PIN of a request; `None` with VISAPCU1, which ignores its fields.
     ///
     /// # Errors
-    /// As [`Form::read`]; 8/21 for what is missing.
+    /// As [`Form::read`]; 8/21 for a missing field.
     fn of(call: &Call<'_, '_>, request: &Request<'a>) -> Result<Option<Self>, Refusal> {
         if request.method != PinChange::VisaOfCurrent {
             return Ok(None);

@@ -1,10 +1,9 @@
 //! PKA_Decrypt (CSNDPKD): deciphers a value under an RSA private key and returns it in the clear.
 //!
-//! Keywords: PKCS-1.2, PKCSOAEP (SHA-1, SHA-256), PKOAEP2 (SHA-1 to SHA-512); ZERO-PAD and MRP
-//! with clear tokens only, since they would decipher any block with a secure key. A secure key must be KEY-MGMT: data
-//! enciphered for a KM-ONLY key is a key, which only Symmetric_Key_Import takes and nothing reveals. In a role with
-//! `rsa-decipher-keys-and-data` it may be either, as in CCA. A malformed block gives 8/66, whatever is wrong
-//! with it.
+//! Keywords: PKCS-1.2, PKCSOAEP (SHA-1, SHA-256), PKOAEP2 (SHA-1 to SHA-512); ZERO-PAD and MRP with clear tokens only,
+//! since they would decipher any block with a secure key. A secure key must be KEY-MGMT: data enciphered for a KM-ONLY
+//! key is a key, which only Symmetric_Key_Import takes and nothing reveals. In a role with `rsa-decipher-keys-and-data`
+//! it may be either, as in CCA. Every malformed block gives the same 8/66.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;

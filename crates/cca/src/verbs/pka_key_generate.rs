@@ -41,9 +41,9 @@ use wire::verb::{OutputKekType, PkaOutput};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
-/// A longer modulus is stronger than a key of TDES.
+/// Longest modulus in bits that a key of TDES may wrap: longer ones are stronger than it.
 const TDES_BITS: usize = 2048;
-/// Shorter moduli have a point of their own.
+/// Length in bits below which a modulus needs a point of its own.
 const SHORT_BITS: usize = 2048;
 
 pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -70,7 +70,7 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
         (true, false) => Some(transport_key(call, &request, &skeleton)?),
         (true, true) => Some(aes_transport_key(call, &request, PrivateAlgorithm::Rsa)?),
     };
-    // Asked before anything is awaited: a card looks there for what it has to search for.
+    // The generation is asked for before the first wait: there a card looks for the primes that it must search.
     let asked = call.ask(Generate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() });
     let transport = match transport {
         Some(opening) => Some(opening.await?),
@@ -103,7 +103,7 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
     Ok(transport.map_or(code::OK, |key| key.age.codes()))
 }
 
-/// The transport key of DES of a key that is to be generated.
+/// Starts opening the DES transport key that is to wrap the generated key.
 fn transport_key<'p, 'a>(
     call: Call<'p, 'a>,
     request: &Request<'a>,
@@ -118,12 +118,12 @@ fn transport_key<'p, 'a>(
     call.private_key_encrypting_key(field, side)
 }
 
-/// Whether a keyword says that the transport key is of AES.
+/// Whether the transport key is of AES, by its keyword; `None` without one.
 fn named(request: &Request<'_>) -> Option<bool> {
     request.transport.map(|kind| kind == OutputKekType::Aes)
 }
 
-/// The transport key of AES of a key that is to be generated.
+/// Starts opening the AES transport key that is to wrap the generated key.
 fn aes_transport_key<'p, 'a>(
     call: Call<'p, 'a>,
     request: &Request<'a>,
@@ -149,7 +149,7 @@ async fn external(
     Ok(call.ask(Close { skeleton, secret, by }).await?)
 }
 
-/// Generation costs most by far: what would be refused after it is refused before.
+/// Refuses before the generation, which is by far the most expensive step, all that would be refused after it.
 fn check_outcome(call: Call<'_, '_>, request: &Request<'_>, register: Register) -> Result<(), Refusal> {
     request.generated_key_identifier.holds(1)?;
     if request.output == PkaOutput::Master && call.patterns.register(register).current.is_none() {
@@ -158,7 +158,7 @@ fn check_outcome(call: Call<'_, '_>, request: &Request<'_>, register: Register) 
     Ok(())
 }
 
-/// A key of an elliptic curve.
+/// Generates a key of an elliptic curve.
 async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let skeleton = call.ecc_token(request.skeleton_key_token)?;
     if !skeleton.private().is_some_and(|private| matches!(private.value, EccValue::Skeleton)) {
@@ -197,8 +197,8 @@ async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Rep
     Ok(transport.map_or(code::OK, |key| key.age.codes()))
 }
 
-/// The register whose master key wraps an internal token of a key that came in this form: that of the form X'08' where
-/// the home makes compatible tokens, and the APKA register otherwise.
+/// The register whose master key wraps the internal token of a key of this form: the ASYM register for X'08' in a home
+/// that makes compatible tokens, the APKA register otherwise.
 pub(super) fn register_of(call: Call<'_, '_>, form: Form) -> Register {
     let is_compatible = call.tokens.form == TokenForm::Compatible;
     if is_compatible && form == Form::Crt { Register::Asym } else { Register::Apka }
@@ -236,7 +236,7 @@ pub(super) async fn under_apka(
     Ok(call.make(Skeleton::Rsa(Box::new(builder)), values_of(key)).await?)
 }
 
-/// The numbers of a key: of the private ones d alone, or p, q, dp, dq and U.
+/// The numbers of an RSA key: n, e, and as private numbers either d alone, or p, q, dp, dq and U.
 pub(super) struct Generated {
     n: Vec<u8>,
     e: Vec<u8>,
@@ -244,7 +244,7 @@ pub(super) struct Generated {
 }
 
 impl Generated {
-    /// Those of a key, as a token of this form has them.
+    /// The numbers of a key that a token of this form holds.
     pub(super) fn of(key: &RsaPrivateKey, form: Form) -> Result<Self, Codes> {
         let private: Option<Vec<SecretBytes>> = if form.is_crt() {
             [key.p(), key.q(), key.dp(), key.dq(), key.qinv()].into_iter().collect()
@@ -254,7 +254,7 @@ impl Generated {
         Ok(Self { n: key.n(), e: key.e(), private: private.ok_or(code::SELF_CHECK)? })
     }
 
-    /// The key.
+    /// The numbers as a clear key: with one private number d, with five in CRT form.
     pub(super) fn clear(&self) -> Result<ClearKey<'_>, Codes> {
         let (n, e) = (&self.n[..], &self.e[..]);
         match &self.private[..] {

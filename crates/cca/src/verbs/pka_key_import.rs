@@ -8,12 +8,12 @@
 //! | encrypted X'30', X'31', X'20' | of AES (IKEK-AES): an IMPORTER key with the use IMPORT that wraps keys of RSA (WR-RSA) or of curves (WR-ECC) |
 //!
 //! An importer of the other algorithm, or its keyword, is refused with 8/49; one of AES that is weaker than the key
-//! with 8/170, unless the role has `symmetric-key-import2-weak`. The numbers are checked to be one key before they are
-//! wrapped; of an encrypted token whatever is wrong is one refusal, 8/47. Usage, translation and name are kept; the
-//! form of an RSA token becomes X'30' or X'31', or in a home that makes compatible tokens X'08' stays. Of an
-//! elliptic-curve token all that it says is kept.
+//! with 8/170, unless the role has `symmetric-key-import2-weak`. The numbers are checked to form one key before they
+//! are wrapped. Every fault of an encrypted token is answered with the same 8/47. Usage, translation and name are kept;
+//! the form of an RSA token becomes X'30' or X'31', or in a home that makes compatible tokens X'08' stays. All
+//! attributes of an elliptic-curve token are kept.
 //!
-//! RSA and ECC say of which algorithm the key is (8/47 where it is of the other). IKEK-PKA is refused (8/33).
+//! RSA and ECC name the algorithm of the key (8/47 for a key of the other one). IKEK-PKA is refused (8/33).
 
 use super::pka_key_generate::internal;
 use crate::call::{Call, Reply, Verdict};
@@ -40,7 +40,7 @@ pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
     }
     if !is_null(request.importer_key_identifier) {
         call.permit(Point::PkaKeyImportTransported)?;
-        // Who names a key by its label has the right to use it, and none to a token of his own.
+        // A caller who names a key by its label has the right to use the key, but no right to see its token.
         if call.is_of_record(request.source_key_token) {
             return Err(code::ACCESS_DENIED.into());
         }
@@ -63,7 +63,7 @@ pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
         Some(PrivateValues::ClearCrt(components)) => ClearKey::Crt { n, e, components },
         _ => return Err(code::TOKEN_INVALID.into()),
     };
-    // Preparing it proves that the numbers are one key.
+    // Preparing the key proves that its numbers form one key.
     call.key(request.source_key_token)?.private().await?;
     let form = source.private().map_or(Form::Crt, |private| private.form);
     let token = internal(call, form, &key, &source.attributes(), Source::ExternalClear).await?;
@@ -71,7 +71,7 @@ pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
     Ok(code::OK)
 }
 
-/// An RSA key under a transport key.
+/// Imports an RSA key under a transport key.
 async fn transported<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let source = call.pka_token(request.source_key_token)?;
     let field = request.importer_key_identifier;
@@ -100,7 +100,7 @@ async fn transported<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut 
     Ok(codes)
 }
 
-/// A key of an elliptic curve under a transport key.
+/// Imports a key of an elliptic curve under a transport key.
 async fn transported_curve<'a>(
     call: Call<'_, 'a>,
     request: &Request<'a>,
@@ -121,12 +121,12 @@ async fn transported_curve<'a>(
     Ok(codes)
 }
 
-/// Whether a keyword says that the transport key is of AES.
+/// Whether the transport key is of AES, by its keyword; `None` without one.
 fn named(request: &Request<'_>) -> Option<bool> {
     request.transport.map(|kind| kind == ImporterKind::Aes)
 }
 
-/// The transport key of AES.
+/// Starts opening the AES importer that unwraps the source key.
 fn aes_importer<'p, 'a>(
     call: Call<'p, 'a>,
     request: &Request<'a>,
@@ -137,14 +137,14 @@ fn aes_importer<'p, 'a>(
     call.aes_private_key_encrypting_key(field, Some(Side::Receiving), Wrapping::PrivateKeys, algorithm)
 }
 
-/// A key of an elliptic curve.
+/// Imports a clear key of an elliptic curve.
 async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let source = call.ecc_token(request.source_key_token)?;
     let value = match source.private().map(|private| private.value) {
         Some(EccValue::Clear(value)) => SecretBytes::from_slice(value),
         _ => return Err(code::TOKEN_INVALID.into()),
     };
-    // Preparing it proves that the public key is that of the private one.
+    // Preparing the key proves that the public key belongs to the private one.
     call.key(request.source_key_token)?.private_ecc().await?;
     let (curve, point, attributes) = (source.curve(), source.point(), source.attributes());
     let token = internal_ecc(call, curve, value, point, &attributes, Source::ExternalClear).await?;

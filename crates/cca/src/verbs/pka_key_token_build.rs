@@ -133,7 +133,7 @@ fn build_point(structure: &[u8]) -> Result<Zeroizing<Vec<u8>>, Codes> {
     .map_err(|error| error.codes())
 }
 
-/// The name of a key, where one is given: a label of 64 bytes.
+/// The name of a key, if one is given: a label of 64 bytes.
 pub(super) fn name(given: &[u8]) -> Result<Option<[u8; NAME_BYTES]>, Codes> {
     if given.is_empty() {
         return Ok(None);

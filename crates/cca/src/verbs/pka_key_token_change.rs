@@ -3,10 +3,10 @@
 //!
 //! RTNMK is refused (8/707): no card holds a new master key before it is set. The attributes of the key are kept:
 //! usage, translation, name, source of the numbers. The private section is written again, with another object
-//! protection key. A token that is under the current master key already is returned unchanged. RSA and ECC say of which
-//! algorithm the key is (8/47 where it is of the other).
+//! protection key. A token that is under the current master key already is returned unchanged. RSA and ECC name the
+//! algorithm of the key (8/47 for a key of the other one).
 //!
-//! A token under the ASYM master key, old or current, comes back under the APKA master key, but in a home that makes
+//! A token under the ASYM master key, old or current, comes back under the APKA master key, except in a home that makes
 //! compatible tokens.
 
 use super::pka_key_generate::{Generated, internal, register_of};
@@ -39,12 +39,12 @@ pub(crate) async fn pka_key_token_change(call: Call<'_, '_>, reply: &mut Reply<'
     let context = call.key(field)?.private().await?;
     let is_asym = matches!(private.values, PrivateValues::Asym(_));
     let changes_form = is_asym && register_of(call, private.form) != Register::Asym;
-    // Who named the key by its label has no field for a token, and need not have the right to see one.
+    // A caller who named the key by its label has no field for a token, and perhaps no right to see one.
     if context.age != Some(Age::Old) && !changes_form || call.is_of_record(field) {
         reply.write(Answer { key_identifier: None })?;
         return Ok(code::OK);
     }
-    // What an X'08' token says of its source, whoever knows the key can write.
+    // The source in an X'08' token proves nothing: anyone who knows the key can write it.
     let source = if changes_form { Source::ExternalEncrypted } else { source };
     let numbers = Generated::of(&context.key, private.form)?;
     let changed = internal(call, private.form, &numbers.clear()?, &token.attributes(), source).await?;
@@ -52,7 +52,7 @@ pub(crate) async fn pka_key_token_change(call: Call<'_, '_>, reply: &mut Reply<'
     Ok(code::OK)
 }
 
-/// A key of an elliptic curve.
+/// Changes an elliptic-curve token from the old master key to the current one.
 async fn of_curve<'a>(call: Call<'_, 'a>, field: &'a [u8], reply: &mut Reply<'_, '_>) -> Verdict {
     let token = call.ecc_token(field)?;
     let private = token.private().ok_or(code::TOKEN_INVALID)?;

@@ -5,13 +5,13 @@
 //! | EXTDWAKW | external X'02' or X'08' under an IMP-PKA key, or in a role with `pka-importers-of-both` an IMPORTER key with the use IMPORT | that one; an AES EXPORTER key with the use EXPORT or an AES IMPORTER key with the use IMPORT, which wraps keys of RSA (WR-RSA) | external X'30' or X'31' under the second |
 //! | INTDWAKW | internal X'08', under the ASYM master key | none: null tokens, or empty | internal X'31', under the APKA master key |
 //!
-//! A key comes from under a transport key to another only if it is XLATE-OK (8/39). An EXPORTER key of DES opens
-//! nothing: what this system gave away stays away, unless it is imported. A transport key of the other algorithm is
-//! refused with 8/49, one of AES that is weaker than the key with 8/170, unless the role permits weak transport keys.
-//! Whatever is wrong with what is wrapped is one refusal, 8/47.
+//! A key comes from under a transport key to another only if it is XLATE-OK (8/39). An EXPORTER key of DES is refused
+//! as source key: a key that this system exported comes back only by an import. A transport key of the other algorithm
+//! is refused with 8/49, one of AES that is weaker than the key with 8/170, unless the role permits weak transport
+//! keys. Every fault of the wrapped key is answered with the same 8/47.
 //!
-//! SCVISA, SCCOMME and SCCOMCRT, which make the formats of smart cards, are refused (8/33): these are not published
-//! where they were looked for.
+//! SCVISA, SCCOMME and SCCOMCRT, which make the formats of smart cards, are refused (8/33): no published description of
+//! these formats was found.
 
 use super::pka_key_generate::{Generated, under_apka};
 use crate::call::{Call, Reply, Verdict};
@@ -39,10 +39,10 @@ pub(crate) async fn pka_key_translate(call: Call<'_, '_>, reply: &mut Reply<'_, 
     }
 }
 
-/// From one transport key to another.
+/// EXTDWAKW: translates an external token from one transport key to another.
 async fn outside<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let source = call.pka_token(request.source_key_identifier)?;
-    // The token of a record is shown to nobody whose right is to use it.
+    // The right to use a record includes no right to see its token.
     if call.is_of_record(request.source_key_identifier) {
         return Err(code::ACCESS_DENIED.into());
     }
@@ -71,7 +71,7 @@ async fn outside<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Repl
     Ok(codes)
 }
 
-/// The AES key that the translated key comes under.
+/// Starts opening the AES transport key that wraps the translated key.
 fn target_transport_key<'p, 'a>(
     call: Call<'p, 'a>,
     request: &Request<'a>,
@@ -86,7 +86,7 @@ fn target_transport_key<'p, 'a>(
     call.aes_private_key_encrypting_key(field, Some(side), Wrapping::PrivateKeys, PrivateAlgorithm::Rsa)
 }
 
-/// From the ASYM master key to the APKA one.
+/// INTDWAKW: translates an internal token from the ASYM master key to the APKA master key.
 async fn inside<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let given = [request.source_transport_key_identifier, request.target_transport_key_identifier];
     if given.into_iter().any(|field| !field.is_empty() && !is_null(field)) {
@@ -98,13 +98,13 @@ async fn inside<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply
     if source.origin() != Origin::Internal || !matches!(private.values, PrivateValues::Asym(_)) {
         return Err(code::TOKEN_INVALID.into());
     }
-    // The token of a record is shown to nobody whose right is to use it.
+    // The right to use a record includes no right to see its token.
     if call.is_of_record(field) {
         return Err(code::ACCESS_DENIED.into());
     }
     let context = call.key(field)?.private().await?;
     let numbers = Generated::of(&context.key, private.form)?;
-    // What an X'08' token says of its source, whoever knows the key can write.
+    // The source in an X'08' token proves nothing: anyone who knows the key can write it.
     let token = under_apka(call, &numbers.clear()?, &source.attributes(), Source::ExternalEncrypted).await?;
     reply.write(Answer { target_key_token: Some(&token) })?;
     Ok(context.codes())

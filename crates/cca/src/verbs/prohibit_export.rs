@@ -1,6 +1,6 @@
 //! Prohibit_Export (CSNBPEX): the control vector of a DES key under the master key loses the bit that permits export.
 //!
-//! A record that is named by its label is not changed (8/30): read its token, and write it back.
+//! A record that is named by its label is not changed (8/30): the caller must read its token and write it back.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Algorithm;

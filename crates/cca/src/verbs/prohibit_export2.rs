@@ -1,9 +1,9 @@
 //! Prohibit_Export2 (CSNBPEX2): a key in a token of any form, internal or external, may not be exported from then on:
 //! what Restrict_Key_Attribute does with NOEXPORT.
 //!
-//! The verb is named in the public header, and no page of it was found: the keywords AES, DES and HMAC, of which one is
-//! needed, and those that say what wraps an external token, are read from its parameters and from
-//! Restrict_Key_Attribute.
+//! The verb is named in the public header, but no description of it was found. Its keywords are inferred from its
+//! parameters and from Restrict_Key_Attribute: one of AES, DES and HMAC, and those for the key that wraps an external
+//! token.
 
 use super::restrict_key_attribute::restrict;
 use crate::call::{Call, Reply, Verdict};

@@ -1,5 +1,5 @@
 //! Prohibit_Export_Extended (CSNBPEXX): the control vector of an external DES token loses the bit that permits export,
-//! so that whoever imports the key may not export it.
+//! so that a system that imports the key may not export it.
 //!
 //! The key-encrypting key is an EXPORTER key with the usage EXPORT, or an IMPORTER key with the usage IMPORT.
 

@@ -6,7 +6,7 @@ use wire::code;
 use wire::verb::RandomForm;
 use wire::verb::random_number_generate::{Answer, Request};
 
-/// Fills with random bytes of this form.
+/// Fills `out` with random bytes, with the parity of this form.
 pub(super) fn fill(form: RandomForm, call: &Call<'_, '_>, out: &mut [u8]) {
     call.random(out);
     match form {
@@ -16,7 +16,7 @@ pub(super) fn fill(form: RandomForm, call: &Call<'_, '_>, out: &mut [u8]) {
     }
 }
 
-/// Answers with the number.
+/// Answers with the 8 random bytes.
 pub(crate) async fn random_number_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let given = u64::from_be_bytes(*request.form);

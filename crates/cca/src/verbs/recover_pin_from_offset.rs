@@ -1,9 +1,8 @@
 //! Recover_PIN_From_Offset (CSNBPFO): the PIN that IBM 3624 gives with an offset, in a block.
 //!
-//! It has as many digits as the offset, which stands at the left of its field with blanks behind it. The data array has
-//! the decimalisation table and the validation data; its third element is not looked at. What ANSI X9.8 restricts:
-//! blocks other than those of ISO-0 and ISO-3. The block is of 8 bytes: a PAN of ISO-4 has no length among the
-//! parameters.
+//! The PIN has as many digits as the offset, which stands at the left of its field, padded with blanks. The data array
+//! has the decimalisation table and the validation data; its third element is ignored. ANSI X9.8 restricts blocks other
+//! than those of ISO-0 and ISO-3. The block is of 8 bytes: a PAN of ISO-4 has no length among the parameters.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Algorithm;

@@ -1,4 +1,4 @@
-//! Restrict_Key_Attribute (CSNBRKA): a key may leave in fewer ways from then on; nothing gives one back.
+//! Restrict_Key_Attribute (CSNBRKA): permanently takes ways of export from a key; no verb gives one back.
 //!
 //! | token | keywords | what each takes away |
 //! |---|---|---|
@@ -8,13 +8,14 @@
 //! | | NOT31XPT | export in TR-31 blocks (bit 57) |
 //! | all | NOEXPORT, and no keyword of these | all ways |
 //!
-//! NOEXPORT beside others takes all ways away. Type and use of the key stay, and so do the parts that it misses. An AES
-//! token of fixed length has no such attributes (8/47), a clear key none that hold (8/47), a DES key without control
-//! vector, or one that is a part, none either (8/39). External tokens are narrowed under the key-encrypting key that
-//! wraps them, an EXPORTER key with the usage EXPORT or an IMPORTER key with the usage IMPORT: of DES for DES keys, of
-//! AES, which must wrap keys of this algorithm and kind, for those of variable length (8/39, also for one that misses
-//! parts); a key that is stronger than what wraps it only in a role that permits it (8/170). A record that is named by
-//! its label is not changed (8/30): read its token, and write it back.
+//! NOEXPORT beside others takes all ways away. Type and use of the key stay, and so do the parts that it misses.
+//! Refused are an AES token of fixed length, which has no such attributes (8/47), a clear key, whose attributes bind
+//! nobody (8/47), and a DES key without a control vector or a part of one (8/39). External tokens are narrowed under
+//! the key-encrypting key that wraps them, an EXPORTER key with the usage EXPORT or an IMPORTER key with the usage
+//! IMPORT: of DES for DES keys, of AES, which must wrap keys of this algorithm and kind, for those of variable length
+//! (8/39, also for one that misses parts); a key that is stronger than what wraps it only in a role that permits it
+//! (8/170). A record that is named by its label is not changed (8/30): the caller must read its token and write it
+//! back.
 
 use super::key_import::source;
 use super::prohibit_export::EXPORT_BIT;
@@ -49,15 +50,15 @@ pub(crate) async fn restrict_key_attribute(call: Call<'_, '_>, reply: &mut Reply
     Ok(done.codes)
 }
 
-/// The keywords that name ways.
+/// The keywords that name ways of export.
 ///
 /// # Errors
-/// 8/33 for one that the algorithm does not have, 8/34 for one that is given twice.
+/// 8/33 for a keyword that the algorithm does not have, 8/34 for one that is given twice.
 fn ways(words: Others<'_>, algorithm: RestrictedAlgorithm) -> Result<Vec<&str>, Codes> {
     let known = if algorithm == RestrictedAlgorithm::Des { DES_WAYS } else { VARIABLE_WAYS };
     let mut ways = Vec::new();
     for word in words.iter() {
-        // What is no text is no keyword either.
+        // A keyword must be valid text.
         let word = std::str::from_utf8(word).unwrap_or_default().trim_end_matches(' ');
         if !known.contains(&word) {
             return Err(code::KEYWORD);
@@ -70,15 +71,15 @@ fn ways(words: Others<'_>, algorithm: RestrictedAlgorithm) -> Result<Vec<&str>, 
     Ok(ways)
 }
 
-/// What a narrowed key answers with.
+/// The outputs for a key with fewer ways of export.
 pub(super) struct Restricted {
     pub(super) token: Token,
-    /// The key-encrypting key's token, where it is renewed.
+    /// The renewed token of the key-encrypting key; `None` without renewal.
     pub(super) key_encrypting_key: Option<Token>,
     pub(super) codes: Codes,
 }
 
-/// Takes ways of export from a key of this algorithm; none named are all.
+/// Takes ways of export from a key of this algorithm; if none is named, all.
 ///
 /// # Errors
 /// As the head of this file says.
@@ -167,7 +168,7 @@ fn narrowed(attributes: &Attributes, ways: &[&str]) -> Result<Attributes, Codes>
 /// A control vector with these ways taken away.
 ///
 /// # Errors
-/// 8/39 for a part of a key, and for the vector that is zero.
+/// 8/39 for a part of a key, and for a control vector that is zero.
 fn narrowed_vector(vector: ControlVector, ways: &[&str]) -> Result<ControlVector, Codes> {
     let (mut cleared, mut set) = (0, 0);
     for way in if ways.is_empty() { DES_WAYS } else { ways } {

@@ -1,9 +1,9 @@
-//! Secure_Messaging_for_Keys (CSNBSKY): a text of the caller's, with a key of double length in a place of it, is
-//! enciphered under a key of a session (SECMSG with SMKEY).
+//! Secure_Messaging_for_Keys (CSNBSKY): enciphers a text of the caller's, into which a key of double length is written,
+//! under a session key (SECMSG with SMKEY).
 //!
-//! The key must be one that may be exported (8/39). Its place begins at an offset that is counted from one, and has 16
-//! bytes; it is whole blocks, unless the role permits any place. Keys of external tokens are not taken (8/47): the
-//! field of their key-encrypting key is not looked at.
+//! The key must be one that may be exported (8/39). The key overwrites 16 bytes of the text at an offset that is
+//! counted from one. They must be whole blocks, unless the role permits any place. Keys of external tokens are refused
+//! (8/47), so the field of their key-encrypting key is ignored.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::message::Message;

@@ -1,9 +1,10 @@
-//! Secure_Messaging_for_PINs (CSNBSPN): a text of the caller's, with the block of a PIN in a place of it, is enciphered
-//! under a key of a session (SECMSG with SMPIN).
+//! Secure_Messaging_for_PINs (CSNBSPN): enciphers a text of the caller's, into which a PIN block is written, under a
+//! session key (SECMSG with SMPIN).
 //!
 //! The PIN comes in a block of the input profile, and goes into one of the output profile as by
-//! Encrypted_PIN_Translate: what that refuses is refused here. The place begins at an offset that is counted from one,
-//! and has 8 bytes. The text has one of the forms in which chip cards take a PIN block, unless the role permits any.
+//! Encrypted_PIN_Translate: what that refuses is refused here. The block overwrites 8 bytes of the text at an offset
+//! that is counted from one. The text has one of the forms in which chip cards take a PIN block, unless the role
+//! permits any.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::message::Message;

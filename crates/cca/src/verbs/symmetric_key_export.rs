@@ -11,10 +11,10 @@
 //!
 //! A DES key must be a DATA key for every use (8/31: DATAC, DATAM and DATAMV would come out as more than they are),
 //! whose control vector and flags allow export. A key of variable length must be complete and permit to leave: under
-//! AES keys by XPRT-SYM and without NOEX-AES, under RSA keys by XPRTUASY, since nobody vouches for such a key, and
-//! without NOEX-RSA (8/39). It goes out with all that its token says, in an external token, but by CKM-RAKW with
-//! nothing of it. An RSA key that is weaker than what goes under it is refused with 8/170, unless the role permits it:
-//! AES keys of 192 and 256 bits are stronger than every RSA key.
+//! AES keys by XPRT-SYM and without NOEX-AES, under RSA keys by XPRTUASY, since such a public key is unauthenticated,
+//! and without NOEX-RSA (8/39). The key leaves in an external token with all attributes, but by CKM-RAKW with none. An
+//! RSA key that is weaker than the key it wraps is refused with 8/170, unless the role permits it: AES keys of 192 and
+//! 256 bits are stronger than every RSA key.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Algorithm;
@@ -37,7 +37,7 @@ use wire::verb::{ExportAlgorithm, ExportFormat};
 pub(crate) async fn symmetric_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let Some(format) = Encryption::of_export(request.format, request.hash_method) else {
-        // Apart, so that other formats take no room for it.
+        // Boxed, so that other formats take no room for its state.
         return Box::pin(of_variable_length(call, request, reply)).await;
     };
     let algorithm = match request.algorithm {
@@ -57,7 +57,7 @@ pub(crate) async fn symmetric_key_export(call: Call<'_, '_>, reply: &mut Reply<'
     Ok(exported.age.codes())
 }
 
-/// The formats of keys of variable length.
+/// Exports a key of variable length in one of its three formats.
 async fn of_variable_length<'a>(
     call: Call<'_, 'a>,
     request: Request<'a>,
@@ -83,7 +83,7 @@ async fn of_variable_length<'a>(
     }
 }
 
-/// AESKW.
+/// AESKW: exports the key under an AES EXPORTER key.
 async fn under_exporter<'a>(
     call: Call<'_, 'a>,
     request: Request<'a>,
@@ -104,7 +104,7 @@ async fn under_exporter<'a>(
     Ok(codes)
 }
 
-/// PKOAEP2.
+/// PKOAEP2: exports the key under an RSA public key, in an external token.
 async fn under_public_key<'a>(
     call: Call<'_, 'a>,
     request: Request<'a>,
@@ -127,7 +127,7 @@ async fn under_public_key<'a>(
     Ok(key.age.codes())
 }
 
-/// CKM-RAKW.
+/// CKM-RAKW: exports the key under an RSA public key, as an object of PKCS #11.
 async fn as_object<'a>(
     call: Call<'_, 'a>,
     request: Request<'a>,

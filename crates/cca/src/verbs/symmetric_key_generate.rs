@@ -6,8 +6,8 @@
 //! the local copy is then an external token under an EXPORTER key with the use OPEX, or an IMPORTER key with OPIM (with
 //! OP it is a null token). A DES key has odd parity and the default control vector of a DATA key.
 //!
-//! PKA92 and NL-EPP-5 format key-encrypting keys, with SINGLE-R for equal halves; they are refused: their blocks are
-//! not published as far as a reader would need them, and a key-encrypting key with equal halves is none here.
+//! PKA92 and NL-EPP-5 format key-encrypting keys, with SINGLE-R for equal halves; they are refused: the published
+//! descriptions of their blocks are incomplete, and this system makes no key-encrypting key with equal halves.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Algorithm;
@@ -66,7 +66,7 @@ pub(crate) async fn symmetric_key_generate(call: Call<'_, '_>, reply: &mut Reply
     Ok(kek.map_or(code::OK, |kek| kek.age.codes()))
 }
 
-/// Length of the key. Which lengths an algorithm has the verb table says.
+/// Length of the key in bytes. The verb table has the lengths that each algorithm permits.
 fn length(algorithm: Algorithm, keyword: Option<GeneratedLength>) -> usize {
     match (keyword, algorithm) {
         (Some(GeneratedLength::Bytes8 | GeneratedLength::Single | GeneratedLength::Replicated), _)
@@ -77,7 +77,7 @@ fn length(algorithm: Algorithm, keyword: Option<GeneratedLength>) -> usize {
     }
 }
 
-/// The side of the key-encrypting key that the local copy is under, if it is not the master key.
+/// The side of the key-encrypting key that wraps the local copy; `None` if the master key does.
 fn side(copy: LocalCopy) -> Option<Side> {
     match copy {
         LocalCopy::Operational => None,

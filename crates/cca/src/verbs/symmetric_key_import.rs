@@ -5,8 +5,8 @@
 //! DES), KEYLN16 (default for AES), KEYLN24 or KEYLN32. A secure RSA key must be KM-ONLY: with KEY-MGMT, PKA_Decrypt
 //! would show what it imports. In a role with `rsa-decipher-keys-and-data` it may be either, as in CCA.
 //!
-//! A DES key gets the default control vector of a DATA key; one without odd parity is taken as it is, and said so with
-//! 0/2. A block that does not open, or holds no key of the algorithm, answers 8/66.
+//! A DES key gets the default control vector of a DATA key; one without odd parity is imported unchanged, and answered
+//! with 0/2. A block that does not open, or holds no key of the algorithm, answers 8/66.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Algorithm;

@@ -7,11 +7,11 @@
 //! | PKOAEP2 | an RSA key, as Symmetric_Key_Import takes it; the token names the hash of its block |
 //! | CKM-RAKW | an RSA key of at least 2048 bits (8/760), with nothing that says its use: that is what the CIPHER skeleton in the target says |
 //!
-//! All that the token says of its key stays as it is, but that a key name which is given takes the place of its own,
-//! and that from then on its history tells what it came under: a weaker key, a public one, an object that is none of
-//! CCA. An incomplete key is refused with 8/39. Whatever is wrong with a block under an RSA key is answered with 8/66.
-//! DES, with AESKWCV and the keywords of how a DES key is wrapped, is refused with 8/33: how a control vector lies in
-//! such a token is not published where it was read.
+//! All attributes of the token are kept, with two exceptions. A given key name replaces that of the token, and the
+//! key's history records its transport: under a weaker key, a public one, or in an object that is not CCA's. An
+//! incomplete key is refused with 8/39. Every fault of a block under an RSA key is answered with 8/66. DES, with
+//! AESKWCV and the keywords for wrapping a DES key, is refused with 8/33: no published layout of the control vector in
+//! such a token was found.
 
 use super::pka_key_token_build::name;
 use crate::call::{Call, Reply, Verdict};
@@ -36,13 +36,13 @@ pub(crate) async fn symmetric_key_import2(call: Call<'_, '_>, reply: &mut Reply<
     let request: Request<'_> = call.read()?;
     match request.format {
         Import2Format::Aeskw => under_importer(call, request, reply).await,
-        // Apart, so that other methods take no room for it.
+        // Boxed, so that other methods take no room for its state.
         Import2Format::Oaep2 | Import2Format::Rakw => Box::pin(under_rsa(call, request, reply)).await,
         Import2Format::AeskwCv => Err(code::KEYWORD.into()),
     }
 }
 
-/// AESKW.
+/// AESKW: imports a key under an AES IMPORTER key.
 async fn under_importer<'a>(call: Call<'_, 'a>, request: Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let source = source(call, &request)?;
     let token = source.variable()?;
@@ -57,7 +57,7 @@ async fn under_importer<'a>(call: Call<'_, 'a>, request: Request<'a>, reply: &mu
     Ok(kek.age.codes())
 }
 
-/// PKOAEP2 and CKM-RAKW.
+/// PKOAEP2 and CKM-RAKW: imports a key under an RSA key.
 async fn under_rsa<'a>(call: Call<'_, 'a>, request: Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
     let is_object = request.format == Import2Format::Rakw;
     let found = if is_object { None } else { Some(source(call, &request)?) };
@@ -73,7 +73,7 @@ async fn under_rsa<'a>(call: Call<'_, 'a>, request: Request<'a>, reply: &mut Rep
         Some(found) => open_oaep2(call, found.variable()?, rsa).await?,
         None => open_rakw(call, request.rsa_enciphered_key, rsa).await?,
     };
-    // Whoever sealed a block wrote as well what its token says of how the key came to be.
+    // The sender of a block also wrote the key's history into the token, so the history proves nothing.
     let attributes = skeleton.attributes().clone().made(Pedigree::Unknown, Completeness::Complete);
     let mut attributes = attributes.from_anyone();
     if is_object {
@@ -88,7 +88,7 @@ async fn under_rsa<'a>(call: Call<'_, 'a>, request: Request<'a>, reply: &mut Rep
     Ok(codes)
 }
 
-/// The external token that comes in, of a key of this algorithm.
+/// The external source token, for a key of the keyword's algorithm.
 fn source<'p, 'a>(call: Call<'p, 'a>, request: &Request<'a>) -> Result<Found<'p, 'a>, Refusal> {
     let source = KeyField::new(call, request.rsa_enciphered_key).external_variable()?;
     let token = may_come(&source)?;
@@ -98,11 +98,11 @@ fn source<'p, 'a>(call: Call<'p, 'a>, request: &Request<'a>) -> Result<Found<'p,
     Ok(source)
 }
 
-/// What the target says that a key without a token is for.
+/// The CIPHER skeleton in the target field, with the attributes for a key that comes without a token.
 ///
 /// # Errors
-/// 8/30 for a label, 8/47 for anything but an internal token of variable length, 8/39 where that is not of a CIPHER
-/// key.
+/// 8/30 for a label, 8/47 for anything but an internal token of variable length, 8/39 if the token is not that of a
+/// CIPHER key.
 fn skeleton(request: &Request<'_>) -> Result<VariableToken, Refusal> {
     let field = request.target_key_identifier.start();
     let token = match Format::of(field) {
@@ -117,7 +117,7 @@ fn skeleton(request: &Request<'_>) -> Result<VariableToken, Refusal> {
     Ok(token.with_attributes(attributes)?)
 }
 
-/// Starts making the token of a key, for which there must be room.
+/// Starts making the token of a key; the target field must have room for it.
 fn made<'p>(
     call: &Call<'p, '_>,
     request: &Request<'_>,

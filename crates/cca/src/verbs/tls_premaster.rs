@@ -1,10 +1,10 @@
 //! Opens the premaster secret of TLS that a client enciphered for an RSA key (RFC 5246, section 7.4.7.1). CCA has no
 //! such verb.
 //!
-//! The answer is 48 bytes whatever the ciphertext is, its length too, and the work is the same: others stand for a
-//! secret that does not open ([`crate::pka::premaster`]), and the handshake fails when it ends. The key must be
-//! TLS-ONLY: such a key opens nothing else, and a key that does is refused with 8/39. Whether the version in the secret
-//! is the one that the client offered is for the caller to compare, or to write over, in constant time.
+//! Every ciphertext, of any length, gets an answer of 48 bytes for the same work. If the secret does not open, other
+//! bytes replace it ([`crate::pka::premaster`]), and the handshake fails at its end. The key must be TLS-ONLY: such a
+//! key opens nothing else, and any other key is refused with 8/39. Whether the version in the secret is the one that
+//! the client offered is for the caller to compare, or to write over, in constant time.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
@@ -19,7 +19,7 @@ pub(crate) async fn tls_premaster(call: Call<'_, '_>, reply: &mut Reply<'_, '_>)
     let substitutes = key.premaster.as_ref().ok_or(code::KEY_USAGE)?;
     let ciphertext = request.encrypted_premaster;
     let substitute = substitutes.of(ciphertext);
-    // Whether a ciphertext is a number below the modulus is no secret. One that is not costs what others do.
+    // Whether a ciphertext is a number below the modulus is no secret. A larger ciphertext costs the same work.
     let block = Some(ciphertext)
         .filter(|ciphertext| ciphertext.len() == key.bytes())
         .and_then(|ciphertext| right_justified(ciphertext, &key.modulus, code::TEXT_LENGTH).ok());

@@ -5,14 +5,14 @@
 //! | VARXOR-A, VARDRV-B, VARXOR-C | versions A, B, C | a DES EXPORTER key with the usage EXPORT |
 //! | VARDRV-D | version D, as long as for the longest key of its algorithm | an AES EXPORTER key with EXPORT, WR-TR31, and the kind of the key |
 //!
-//! The key must permit export: of DES bit 17 of its control vector, and not the one that keeps it out of key blocks. It
-//! leaves under a usage and a mode only if nothing that a block of them can come back as may do more than it
-//! ([`token::tr31::uses`]). INCL-CV puts its control vector beside these, ATTR-CV in their place; with INCL-CV and the
-//! point of it any usage serves. A key that is stronger than the protection key is refused with 8/170, unless the role
-//! permits it: of AES every key under one of DES. A key that came in with exportability E leaves with EXP-TRST or
-//! EXP-NONE alone, in versions B and D alone (8/39), and under no weaker key whatever the role. The key field is as
-//! long as is said, and where that is 0 as long as needs be. External source tokens are refused: their unwrapping key
-//! must be left out (8/47).
+//! The key must permit export: of DES bit 17 of its control vector, and not the one that keeps it out of key blocks.
+//! The key leaves under a usage and a mode only if no key that this block can be imported as may do more than the key
+//! itself ([`token::tr31::uses`]). INCL-CV adds its control vector to usage and mode, ATTR-CV replaces them; with
+//! INCL-CV and its point any usage is permitted. A key that is stronger than the protection key is refused with 8/170,
+//! unless the role permits it: every AES key under a DES key is such a key. A key that came in with exportability E
+//! leaves with EXP-TRST or EXP-NONE alone, in versions B and D alone (8/39), and under no weaker key whatever the role.
+//! The key field has the given length, or if that is 0, the least that the key needs. External source tokens are
+//! refused: their unwrapping key must be left out (8/47).
 
 use super::key_block::{VECTOR_USAGE, refusal, vector_block, vector_data};
 use crate::call::{Call, Reply, Verdict};
@@ -64,8 +64,8 @@ pub(crate) async fn tr31_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_
         let vector = des_may_leave(&call, &request, token.control_vector(), (usage, mode))?;
         (Some(vector), token.leaves_in_blocks_alone())
     };
-    // Exportability E stays E, under a key that is as strong and bound to the header by more than four bytes; or
-    // becomes N.
+    // Exportability E stays E, under a key that is as strong and bound to the header by more than four bytes; otherwise
+    // it becomes N.
     let is_narrow = request.export != KeyBlockExport::Any && matches!(version, Version::B | Version::D);
     if in_blocks_alone && !is_narrow {
         return Err(code::KEY_USAGE.into());
@@ -139,7 +139,7 @@ fn version_of(method: KeyBlockMethod) -> Version {
 /// Usage and mode of the keywords.
 ///
 /// # Errors
-/// 8/129 where one of them is missing.
+/// 8/129 if usage or mode is missing.
 fn meaning(request: &Request<'_>) -> Result<([u8; 2], u8), Codes> {
     use KeyBlockUsage as U;
     if request.vector == Some(KeyBlockVector::Alone) {
@@ -163,7 +163,7 @@ fn meaning(request: &Request<'_>) -> Result<([u8; 2], u8), Codes> {
         U::V0 => b"V0",
         U::V1 => b"V1",
         U::V2 => b"V2",
-        // The rules refuse these.
+        // The rules of the verb table refuse these keywords earlier.
         U::E5 | U::K1 => return Err(code::KEYWORD),
     };
     let mode = match request.mode.ok_or(code::KEYWORD_REQUIRED)? {
@@ -179,7 +179,7 @@ fn meaning(request: &Request<'_>) -> Result<([u8; 2], u8), Codes> {
     Ok((*usage, mode))
 }
 
-/// Refuses a key of another algorithm than the keyword says.
+/// Refuses a key of another algorithm than the keyword's.
 fn check_source(keyword: Option<KeyBlockSource>, is_aes: bool) -> Result<(), Codes> {
     match keyword {
         Some(KeyBlockSource::Des) if is_aes => Err(code::TOKEN_INVALID),
@@ -192,7 +192,7 @@ fn check_source(keyword: Option<KeyBlockSource>, is_aes: bool) -> Result<(), Cod
 /// The control vector of a DES key that may leave, if it may leave under these codes.
 ///
 /// # Errors
-/// 8/39 for a key that may not leave so.
+/// 8/39 for a key that may not leave under this usage and mode.
 fn des_may_leave(
     call: &Call<'_, '_>,
     request: &Request<'_>,
@@ -210,11 +210,11 @@ fn des_may_leave(
     Ok(vector)
 }
 
-/// How long the payload is.
+/// Length of the payload in bytes.
 ///
 /// # Errors
 /// 8/21 for a length that has no room for the key and its length, or is not whole blocks of the cipher; in version D,
-/// for one that tells the key's length.
+/// for a length that reveals the key's.
 fn field_bytes(attributes: &Attributes, asked: i64, key_bytes: usize) -> Result<usize, Codes> {
     let padding = if attributes.version == Version::D { Padding::Longest } else { Padding::Least };
     let least = payload_bytes(attributes.version, attributes.algorithm, key_bytes, padding);
@@ -231,10 +231,10 @@ fn field_bytes(attributes: &Attributes, asked: i64, key_bytes: usize) -> Result<
     }
 }
 
-/// The longest payload that is made.
+/// Upper bound of the payload's length in bytes.
 const FIELD_BYTES_MAX: usize = 1024;
 
-/// The payload: the key, and random bytes up to this length.
+/// The payload: the key, padded with random bytes to this length.
 fn filled(
     call: &Call<'_, '_>,
     version: Version,

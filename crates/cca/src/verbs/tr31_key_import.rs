@@ -2,10 +2,10 @@
 //!
 //! The block is of a version that the role permits. Its protection key is a DES IMPORTER key with the usage IMPORT for
 //! A, B and C, an AES IMPORTER key with IMPORT, WR-TR31 and the kind of the key for D. Usage, algorithm and mode say
-//! what the key is here ([`token::tr31::uses`]); where they mean more than one type a keyword says which, and a keyword
-//! that says another is refused. A control vector in IBM's optional block is that of the key, if its type is one of
-//! usage and mode, or these are left to it. A key that may not leave its block again (N) does not leave this system;
-//! one that may in forms of X9.24 alone (E) leaves in key blocks alone, and with E.
+//! what the key is here ([`token::tr31::uses`]); if they have more than one type, a keyword must choose, and a keyword
+//! for any other type is refused. A control vector in IBM's optional block is used for the key if its type agrees with
+//! usage and mode, or if these defer to the control vector. A key with exportability N does not leave this system; one
+//! with E (forms of X9.24 alone) leaves only in key blocks, again with E.
 //!
 //! | answer | |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | `cv_source` | 0: usage and mode made the control vector; 1: it came beside them; 2: it came in their place |
 //! | `protection_method` | 0 A, 1 B, 2 C, 3 D |
 //!
-//! Whatever is wrong with the MAC or the key behind a well-formed header is answered with 8/66. EXTERNAL is refused: a
-//! key for another system stays in its block.
+//! Every fault of the MAC or the key after a well-formed header is answered with 8/66. EXTERNAL is refused: a key for
+//! another system stays in its block.
 
 use super::key_block::{VECTOR_USAGE, protection_number, refusal, vector_of};
 use crate::call::{Call, Reply, Verdict};
@@ -96,22 +96,22 @@ pub(crate) async fn tr31_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     Ok(kek.age.codes())
 }
 
-/// What the key of a block becomes.
+/// The key that a block is imported as.
 enum Target {
-    /// A DES key of what usage and mode mean.
+    /// A DES key of the type that usage and mode give.
     Row { row: &'static Row, has_no_offset: bool, may_leave: bool },
-    /// A DES key of the control vector that came with it.
+    /// A DES key with the control vector from the block; `is_alone` is whether usage and mode defer to it.
     Vector { vector: ControlVector, is_alone: bool },
-    /// An AES key of what usage and mode mean.
+    /// An AES key of the type that usage and mode give.
     Aes(Box<VariableToken>),
 }
 
 impl Target {
-    /// What block and keywords say.
+    /// The target that block and keywords give.
     ///
     /// # Errors
-    /// 8/47 for a control vector that is none; 8/39 for codes that mean no key here; 8/129 where a keyword is needed,
-    /// 8/183 where that says another type than the block; 8/90 for what the role does not permit.
+    /// 8/47 for a malformed control vector; 8/39 for usage and mode that no key here has; 8/129 for a missing keyword,
+    /// 8/183 for a keyword of another type than the block; 8/90 for a key that the role does not permit.
     fn of(call: &Call<'_, '_>, request: &Request<'_>, block: &Block<'_>) -> Result<Self, Refusal> {
         let codes = block.attributes();
         let may_leave = codes.exportability != Exportability::No;
@@ -139,12 +139,12 @@ impl Target {
         Ok(Self::Aes(Box::new(VariableToken::skeleton(Origin::Internal, payload, attributes)?)))
     }
 
-    /// What a control vector says, if usage and mode, or keywords, do not say otherwise.
+    /// The target by a control vector, refused if usage and mode or a keyword contradict it.
     fn of_vector(request: &Request<'_>, codes: &BlockCodes, vector: ControlVector) -> Result<Self, Refusal> {
         let is_alone = (codes.usage, codes.mode) == VECTOR_USAGE;
         let covers = |row: &Row| matches!(row.meaning, Meaning::Des(key_type, _) if key_type.covers(vector));
         let is_of_codes = is_alone || rows(codes.usage, codes.algorithm, codes.mode).any(covers);
-        // What PINVER keys do, PINGEN keys do as well.
+        // PINGEN keys also do all that PINVER keys do.
         let is_type = |keyword| {
             let only_verifies = KeyType::PinVer.covers(vector);
             des_type(keyword).covers(vector) && !(keyword == KeyBlockType::PinGen && only_verifies)
@@ -159,7 +159,7 @@ impl Target {
         Ok(Self::Vector { vector, is_alone })
     }
 
-    /// As the protection key looks at it.
+    /// The attributes of the key, against which the protection key is checked.
     fn carried(&self) -> Result<Carried<'_>, Refusal> {
         Ok(match self {
             Self::Row { row, may_leave, .. } => Carried::Des(
@@ -170,7 +170,7 @@ impl Target {
         })
     }
 
-    /// Where the control vector comes from, as CCA numbers it.
+    /// CCA's number for the origin of the control vector: 0 to 2, as in the table above.
     fn cv_source(&self) -> i64 {
         match self {
             Self::Row { .. } | Self::Aes(_) => 0,
@@ -179,7 +179,7 @@ impl Target {
         }
     }
 
-    /// Length of the token of a key of so many bytes.
+    /// Length in bytes of the token for a key of `key_bytes` bytes.
     fn token_bytes(&self, key_bytes: usize) -> Result<usize, Refusal> {
         match self {
             Self::Aes(token) => Ok(token.head().len() + token.wrapped_bytes(key_bytes)?),
@@ -187,11 +187,11 @@ impl Target {
         }
     }
 
-    /// The token that a key of so many bytes goes into.
+    /// The token for a key of `key_bytes` bytes, without the key.
     ///
     /// # Errors
-    /// 8/39 for a length that the type has not, 8/183 for one that is not that of the control vector; 8/2111 for one
-    /// that asks for the enhanced wrapping where a keyword forbids it.
+    /// 8/39 for a length that the type does not have, 8/183 for a length that contradicts the control vector; 8/2111
+    /// for a control vector that requires the enhanced wrapping if a keyword forbids it.
     fn skeleton(self, request: &Request<'_>, key_bytes: usize) -> Result<Skeleton, Refusal> {
         let form = match key_bytes {
             8 => KeyForm::Single,
@@ -225,7 +225,7 @@ impl Target {
     }
 }
 
-/// The row of the codes of a block that the keywords choose.
+/// The row for usage, algorithm and mode of a block that the keywords choose.
 fn chosen(request: &Request<'_>, codes: &BlockCodes) -> Result<&'static Row, Codes> {
     let of_block = || rows(codes.usage, codes.algorithm, codes.mode);
     let fits = |row: &&Row| has_type(row, request.key_type) && has_words(row, request);
@@ -241,7 +241,7 @@ fn chosen(request: &Request<'_>, codes: &BlockCodes) -> Result<&'static Row, Cod
     })
 }
 
-/// Whether a row is of the type that a keyword says.
+/// Whether a row has the key type that the keyword names; true without a keyword.
 fn has_type(row: &Row, keyword: Option<KeyBlockType>) -> bool {
     use KeyBlockType as K;
     let Some(keyword) = keyword else { return true };
@@ -257,7 +257,7 @@ fn has_type(row: &Row, keyword: Option<KeyBlockType>) -> bool {
     }
 }
 
-/// The type of DES keys that a keyword says.
+/// The type of DES keys that a keyword names.
 fn des_type(keyword: KeyBlockType) -> KeyType {
     match keyword {
         KeyBlockType::CardValue | KeyBlockType::SecurityCode => KeyType::Mac,
@@ -270,7 +270,7 @@ fn des_type(keyword: KeyBlockType) -> KeyType {
     }
 }
 
-/// Whether a row is of the keys, and the level, that keywords say of a key that derives others.
+/// Whether a row has the derived keys and the level that the keywords for a key-generating key name.
 fn has_words(row: &Row, request: &Request<'_>) -> bool {
     let derived = request.derived.map(|keyword| match keyword {
         KeyBlockDerived::Data => "DDATA",
@@ -286,7 +286,7 @@ fn has_words(row: &Row, request: &Request<'_>) -> bool {
     [derived, level].into_iter().flatten().all(|word| row.keywords().contains(&word))
 }
 
-/// The token of a key that leaves in key blocks alone.
+/// The token with the key's export restricted to key blocks.
 fn in_blocks_alone(skeleton: Skeleton) -> Result<Skeleton, Refusal> {
     Ok(match skeleton {
         Skeleton::Des(token) => Skeleton::Des(token.with_blocks_alone()?),
@@ -298,13 +298,13 @@ fn in_blocks_alone(skeleton: Skeleton) -> Result<Skeleton, Refusal> {
     })
 }
 
-/// A control vector that came in, as it stays here: of a key that may not leave again it forbids export.
+/// The control vector for a key with an imported one: unchanged if the key may leave again, else with export forbidden.
 fn kept(vector: ControlVector, may_leave: bool) -> Result<ControlVector, Codes> {
     if may_leave {
         return Ok(vector);
     }
     if vector.is_zero() {
-        // Nothing in it could forbid export.
+        // A control vector of zero has no bit that forbids export.
         return Err(code::NO_CONTROL_VECTOR);
     }
     with(with(vector, bit(EXPORT), false)?, bit(CONTROL_VECTOR_BIT_NO_TR31), true)

@@ -1,7 +1,7 @@
-//! TR31_Key_Token_Parse (CSNBT31P): what the header of a key block says. The field may be longer than the block in it.
-//! No key is looked at, and nothing says that a block is what its maker made of it.
+//! TR31_Key_Token_Parse (CSNBT31P): parses the header of a key block. The field may be longer than the block in it. The
+//! MAC is not verified and no key is opened, so the header may be forged.
 //!
-//! A rule array that has room gets where the key may lie: STOREXCH (0), INTERNAL (1), EXTERNAL (2).
+//! A rule array with room gets the permitted storage of the key: STOREXCH (0), INTERNAL (1), EXTERNAL (2).
 
 use super::key_token_parse::padded;
 use crate::call::{Call, Reply, Verdict};
@@ -19,7 +19,7 @@ pub(crate) async fn tr31_key_token_parse(call: Call<'_, '_>, reply: &mut Reply<'
         b'2' => "EXTERNAL",
         _ => "STOREXCH",
     });
-    // Programs of older releases of CCA have no rule array there.
+    // Programs for older releases of CCA pass no rule array.
     let has_room = call.arguments.integer(RULE_ARRAY_COUNT) > 0;
     reply.write(Answer {
         rule_array: Some(if has_room { &context } else { &[] }),
@@ -38,7 +38,7 @@ pub(crate) async fn tr31_key_token_parse(call: Call<'_, '_>, reply: &mut Reply<'
 /// The block that a field begins with.
 ///
 /// # Errors
-/// [`Fault`].
+/// [`Fault`], if the field does not begin with a well-formed block.
 pub(super) fn parse(field: &[u8]) -> Result<Block<'_>, Fault> {
     let digits = field.get(1..5).unwrap_or_default();
     let length = digits.iter().try_fold(0, |all, digit| match digit {

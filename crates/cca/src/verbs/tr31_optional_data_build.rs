@@ -1,6 +1,6 @@
-//! TR31_Optional_Data_Build (CSNBT31O): an optional block behind those that are in the buffer, for TR31_Key_Export.
+//! TR31_Optional_Data_Build (CSNBT31O): appends an optional block to those in the buffer, for TR31_Key_Export.
 //!
-//! Blocks that fill a header up (PB) are made with it. An identifier may be there once. No key is looked at.
+//! Padding blocks (PB) are added when the header is made. Each identifier may occur once. No key is used.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::Refusal;
@@ -33,5 +33,5 @@ pub(crate) async fn tr31_optional_data_build(call: Call<'_, '_>, reply: &mut Rep
     Ok(code::OK)
 }
 
-/// The most that two digits say.
+/// Upper bound of optional blocks: the header counts them with two digits.
 const OPTIONAL_BLOCKS_MAX: usize = 99;

@@ -1,8 +1,8 @@
 //! TR31_Optional_Data_Read (CSNBT31R): which optional blocks a key block has (INFO), or the data of one (DATA).
 //!
-//! The lists have two bytes for each block: its identifier, and the length of its data as a number of the machine.
-//! Their count is given as room, and comes back as how many there are (8/72 where that is more). A block that is not
-//! there is answered with 8/21. No key is looked at, and nothing says that a block is what its maker made of it.
+//! The lists have two bytes for each block: its identifier, and the length of its data in the machine's byte order. The
+//! caller gives their room as a count, and gets the number of blocks back (8/72 if there are more). A missing block is
+//! answered with 8/21. The MAC is not verified and no key is opened, so the data may be forged.
 
 use super::tr31_key_token_parse::parse;
 use crate::call::{Call, Reply, Verdict};

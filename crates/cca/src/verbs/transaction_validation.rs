@@ -1,14 +1,15 @@
-//! Transaction_Validation (CSNBTRV): card security codes of American Express, made or verified. 4/1: a code is not
-//! right. 8/90: wrong codes of the card are too many.
+//! Transaction_Validation (CSNBTRV): card security codes of American Express, made or verified. 4/1: a code is wrong.
+//! 8/90: too many wrong codes for this card.
 //!
 //! | | digits |
 //! |---|---|
 //! | transaction_info | expiration date (YYMM), the PAN of 15 digits; with CSC-V2 the service code behind them |
-//! | validation_values | CSC-3, CSC-4, CSC-5: so many; CSC-345: twelve, the code of five first, then four, then three |
+//! | validation_values | CSC-3, CSC-4, CSC-5: three, four, five; CSC-345: twelve, the code of five first, then four, then three |
 //!
 //! The key is a MAC key of double length for card security codes (AMEX-CSC), or for any purpose. A card of another
-//! prefix than 34 and 37 has no such codes (8/110). What no value of another system confirms needs a point of its own:
-//! the codes of three and four digits, and the prefix 34. All codes that are compared are, whichever of them is wrong.
+//! prefix than 34 and 37 has no such codes (8/110). The codes of three and four digits and the prefix 34, which no
+//! value of another system confirms, need points of their own. With CSC-345 all codes are compared, even after a wrong
+//! one.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::counting::{self, Purpose};
@@ -87,18 +88,19 @@ pub(crate) async fn transaction_validation(call: Call<'_, '_>, reply: &mut Reply
     }
 }
 
-/// The card of a request.
+/// The card data of a request, from which the codes are computed.
 struct Card {
     prefix: Prefix,
     pan: [u8; security_code::PAN_DIGITS],
     expiration_date: [u8; 4],
-    /// Of version 2.
+    /// The service code, with CSC-V2 only.
     service_code: Option<[u8; 3]>,
 }
 
 impl Card {
     /// # Errors
-    /// 8/21 for another length; 8/42, 8/110, 8/40 for what is not digits, 8/110 for a PAN of other cards.
+    /// 8/21 for another length; 8/42, 8/110, 8/40 for an expiration date, a PAN or a service code that is not digits,
+    /// 8/110 for a PAN of other cards.
     fn read(info: &[u8], version: SecurityCodeVersion) -> Result<Self, Refusal> {
         let (expiration_date, rest) = info.split_first_chunk::<4>().ok_or(code::INVALID_PARAMETER)?;
         let (pan, rest) = rest.split_first_chunk::<15>().ok_or(code::INVALID_PARAMETER)?;
@@ -114,10 +116,10 @@ impl Card {
         Ok(Self { prefix, pan, expiration_date, service_code })
     }
 
-    /// What the codes are taken from.
+    /// The enciphered block that the codes are taken from.
     ///
     /// # Errors
-    /// 8/39 for a key that is not of two parts.
+    /// 8/39 for a key that is not of double length.
     async fn enciphered(&self, call: Call<'_, '_>, key: &SecretBytes) -> Result<Block, Refusal> {
         let first = security_code::block(self.prefix, &self.pan, &self.expiration_date);
         let mut block = pin::cipher(call, key, CipherDirection::Encipher, &first).await?;

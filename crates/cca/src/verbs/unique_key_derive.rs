@@ -9,11 +9,11 @@
 //! | K3IPEK | 3 | initial, in a block of version B | the same, whose counter does not matter |
 //! | A-DUKPT with one of these | as above | what the data say, into a token of AES, or of DES for keys of TDES; initial: in one of version D | DKYGENKY of AES with A-DUKPT, 20 bytes ([`Transaction`]) |
 //!
-//! What the tokens may say is in [`token::transaction`] (8/39): they have no key that is wider than the keyword, nor
-//! one that leaves in a way in which the base key does not. An initial key leaves where the base key may, under an
+//! The permitted attributes of the tokens are in [`token::transaction`] (8/39): no key may do more than the keyword
+//! says, or leave in a way in which the base key may not. An initial key leaves only if the base key may, under an
 //! EXPORTER key that is not weaker (8/170); its block says usage B1, mode X, not exportable, and the serial number or
-//! identifier (KS, IK). It keeps the bits that others call parity: keys of transactions follow from them. 8/2050 for
-//! the counter of no transaction, 8/50 for other derivation data.
+//! identifier (KS, IK). The initial key keeps its parity bits unadjusted, since transaction keys are derived from all
+//! bits. 8/2050 for a counter that no transaction has, 8/50 for other derivation data.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};
@@ -44,7 +44,7 @@ use wire::{Codes, code};
 pub(crate) async fn unique_key_derive(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     if request.pin == Some(DerivedPinKey::Initial) {
-        // Apart, so that keys of transactions take no room for it.
+        // Boxed, so that transaction keys take no room for its state.
         return Box::pin(initial(call, request, reply)).await;
     }
     if !is_null(request.transport_key_identifier) {
@@ -65,7 +65,7 @@ pub(crate) async fn unique_key_derive(call: Call<'_, '_>, reply: &mut Reply<'_, 
     }
     let opening = match request.standard {
         DerivationStandard::Tdes => found.for_use(Use::DeriveTransactionKeys)?,
-        // Whether it derives such keys was asked for each token.
+        // The check for each token already covered whether the base key derives such keys.
         DerivationStandard::Aes => found.open()?,
     };
     let key = opening.await?;
@@ -117,7 +117,7 @@ async fn initial<'a>(call: Call<'_, 'a>, request: Request<'a>, reply: &mut Reply
         InitialData::Aes(_) => {
             let attributes = variable_exchange::may_leave_in_blocks(&found)?.attributes();
             let kek = call.protection_key(transport, Side::Sending, version, &Carried::Aes(attributes))?;
-            // From an initial key follow keys for everything: one for PIN blocks alone has none.
+            // An initial key derives keys for every use, so a base key for PIN blocks alone has none.
             (kek, found.for_variable_use(VariableUse::DerivePinBlock)?)
         }
     };
@@ -182,7 +182,7 @@ fn base<'p, 'a>(call: &Call<'p, 'a>, request: &Request<'a>) -> Result<Found<'p, 
     }
 }
 
-/// What the derivation data of a transaction say.
+/// The derivation data of a transaction.
 enum Data {
     Tdes(Serial),
     Aes(Transaction),
@@ -190,8 +190,8 @@ enum Data {
 
 impl Data {
     /// # Errors
-    /// 8/50 for data of another length, and for those that say another key than the keyword; 8/2050 for a counter that
-    /// no transaction has.
+    /// 8/50 for data of another length, and for data of another key than the keyword's; 8/2050 for a counter that no
+    /// transaction has.
     fn of(request: &Request<'_>) -> Result<Self, Codes> {
         if request.standard == DerivationStandard::Tdes {
             let serial = Serial::new(serial(request)?).map_err(|_| code::SERIAL_COUNTER)?;
@@ -208,7 +208,7 @@ impl Data {
         if is_of_keyword { Ok(Self::Aes(transaction)) } else { Err(code::KEY_SERIAL) }
     }
 
-    /// On which side of the key the terminal is. By TDES the keys are those of both ways.
+    /// The side of the terminal for these keys. By TDES the keys serve both directions.
     fn side(&self) -> TerminalSide {
         match self {
             Self::Aes(Transaction { purpose: Purpose::MacGenerate | Purpose::DataEncrypt, .. }) => {
@@ -224,7 +224,8 @@ impl Data {
     /// Starts deriving a key.
     ///
     /// # Errors
-    /// 8/39 for a base key by TDES that is not of two parts, 8/170 for a key of AES that is stronger than its base key.
+    /// 8/39 for a TDES base key that is not of double length, 8/170 for a key of AES that is stronger than its base
+    /// key.
     fn derive<'p>(
         &self,
         call: &Call<'p, '_>,
@@ -251,7 +252,7 @@ impl Data {
     }
 }
 
-/// What the derivation data say of a terminal.
+/// The derivation data of a terminal's initial key.
 enum InitialData {
     /// The key serial number.
     Tdes([u8; SERIAL_BYTES]),
@@ -260,7 +261,7 @@ enum InitialData {
 
 impl InitialData {
     /// # Errors
-    /// 8/50 for data of another length or key, 8/2050 for those by AES with a counter.
+    /// 8/50 for data of another length or key, 8/2050 for AES data with a counter.
     fn of(request: &Request<'_>) -> Result<Self, Codes> {
         if request.standard == DerivationStandard::Tdes {
             return Ok(Self::Tdes(serial(request)?));
@@ -273,7 +274,7 @@ impl InitialData {
         }
     }
 
-    /// The version of the block.
+    /// The version of the key block: B for TDES, D for AES.
     fn version(&self) -> Version {
         match self {
             Self::Tdes(_) => Version::B,
@@ -284,7 +285,8 @@ impl InitialData {
     /// Starts deriving the key.
     ///
     /// # Errors
-    /// 8/39 for a base key by TDES that is not of two parts, 8/50 for a key by AES of another length than its base key.
+    /// 8/39 for a TDES base key that is not of double length, 8/50 for a key by AES of another length than its base
+    /// key.
     fn derive<'p>(&self, call: &Call<'p, '_>, key: &Key) -> Result<Ask<'p, Derive, Derived>, Codes> {
         let base = key.secret.clone();
         Ok(call.ask(match self {
@@ -298,7 +300,7 @@ impl InitialData {
         }))
     }
 
-    /// The optional block that says of which terminal the key is.
+    /// The optional block that identifies the key's terminal: KS or IK, and its data.
     fn identifier(&self) -> ([u8; 2], Vec<u8>) {
         let digits =
             |bytes: &[u8]| bytes.iter().flat_map(|byte| format!("{byte:02X}").into_bytes()).collect();
@@ -328,12 +330,12 @@ fn of_two_parts(base: SecretBytes) -> Result<SecretBytes, Codes> {
     if base.len() == 16 { Ok(base) } else { Err(code::KEY_USAGE) }
 }
 
-/// The token that a key goes into, as what is in its field says it.
+/// The token of a derived key, without the key, as the token in its field describes it.
 ///
 /// # Errors
-/// 8/30 for a label; 8/47 for no token, or another than the key of the data has; 8/39 for one of another use than the
-/// keyword's, and where the base key derives no such key or its keys leave in fewer ways; 8/43 for a DES token of
-/// another length; 8/34 for a wrapping of AES keys; 8/72 for a field without room.
+/// 8/30 for a label; 8/47 for no token, or one of another algorithm than the derived key; 8/39 for a token of another
+/// use than the keyword's, and if the base key derives no such key or restricts its export further; 8/43 for a DES
+/// token of another length; 8/34 for a wrapping keyword with AES keys; 8/72 for a field without room.
 fn skeleton(
     request: &Request<'_>,
     found: &Found<'_, '_>,
@@ -386,10 +388,11 @@ fn skeleton(
     Ok(Skeleton::Variable(Box::new(skeleton)))
 }
 
-/// The DES token in a field, in a home of compatible tokens with the wrapping that is asked for.
+/// The DES token in a field; in a home of compatible tokens it has the wrapping of the keyword.
 ///
 /// # Errors
-/// 8/30 for a label, 8/47 for none or another token, 8/2111 for the original wrapping of a key that may not have it.
+/// 8/30 for a label, 8/47 for no token or one of another kind, 8/2111 for the original wrapping of a key that requires
+/// the enhanced one.
 fn des_skeleton(request: &Request<'_>, field: &[u8]) -> Result<DesToken, Refusal> {
     let token = des_target(field)?.ok_or(code::TOKEN_INVALID)?.without_key();
     with_wrapping(token, request.wrapping)

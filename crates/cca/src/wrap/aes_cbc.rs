@@ -15,7 +15,7 @@ use wire::{Codes, code};
 
 /// A key on its way through the kernel.
 pub(crate) struct Lane {
-    /// Wrapped, or clear with its padding.
+    /// The wrapped key, or the clear key with its padding.
     padded: SecretBytes,
     key_bytes: usize,
     age: Age,
@@ -24,7 +24,7 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// For the key of a token, under the master key of a domain.
+    /// The lane of a token's key, under the master key of a domain.
     ///
     /// # Errors
     /// 8/47 for a token without a wrapped key; 8/48 and 12/764 as the register has it.
@@ -41,7 +41,7 @@ impl Lane {
         })
     }
 
-    /// For a key of 16, 24 or 32 bytes.
+    /// The lane of a key of 16, 24 or 32 bytes that is to be wrapped.
     ///
     /// # Errors
     /// 8/47 for another length, and for a transport key, under which no token of this form is; 12/764.

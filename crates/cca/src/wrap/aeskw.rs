@@ -16,15 +16,15 @@ const ICV: [u8; 6] = [0xA6; 6];
 /// Longest padding: its length in bits is one byte.
 const PADDING_BYTES_MAX: usize = 31;
 
-/// The payload did not come out of the same key and associated data, or has another shape.
+/// The payload was not made with the same key and associated data, or has another shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnwrapFailed;
 
 /// Runs the network over many payloads in place, each under its own wrapping key.
 ///
 /// # Errors
-/// 16/336 for a payload that is no whole semiblocks, three at least. It is the answer of all, since none is such a one:
-/// a payload to be wrapped is made here, and the length of one to be opened is looked at before.
+/// 16/336 for a payload that is not whole semiblocks, at least three; it is then the answer of all. No such payload
+/// comes here: one to be wrapped is made here, and the length of one to be opened is checked before.
 pub(crate) fn run<'l>(
     engine: &Engine,
     direction: CipherDirection,
@@ -55,8 +55,8 @@ pub(crate) fn wrap(engine: &Engine, key: &CipherKey, hash: &[u8], value: &[u8]) 
     Ok(payload.to_vec())
 }
 
-/// The payload of a key before it goes through the network, of this length, which is a multiple of 8 and at most 31
-/// bytes more than what is in it: the length of the padding in bits is one byte.
+/// The payload of a key before it goes through the network, `padded` bytes long: a multiple of 8, and at most 31 bytes
+/// more than the content, since the padding length in bits is one byte.
 pub(crate) fn payload(hash: &[u8], value: &[u8], padded: usize) -> SecretBytes {
     let length = AESKW_HEADER_BYTES + hash.len() + value.len();
     let mut payload = SecretBytes::new(padded);
@@ -91,20 +91,20 @@ pub(crate) fn is_padded(hash: &[u8], wrapped: &[u8]) -> bool {
     wrapped.len() >= AESKW_HEADER_BYTES + hash.len() && wrapped.len().is_multiple_of(SEMIBLOCK)
 }
 
-/// The key of a payload that came out of the network, [`is_padded`]: it is as long as the payload says, which is no
+/// The key of an [`is_padded`] payload that came out of the network. The payload states the key's length, which is no
 /// secret.
 ///
 /// # Errors
 /// [`UnwrapFailed`].
 pub(crate) fn opened_padded(payload: &SecretBytes, hash: &[u8]) -> Result<SecretBytes, UnwrapFailed> {
-    // What is there under another key says anything: a length of zero fails like all else.
+    // Under a wrong key these bytes are arbitrary: a key length of zero fails like every other error.
     let padding = usize::from(payload[6]) / 8;
     let key_bytes = (payload.len() - AESKW_HEADER_BYTES - hash.len()).saturating_sub(padding);
     checked(payload, hash, key_bytes)
 }
 
-/// Wraps a key behind a confounder: eight bytes as those that begin every payload, with nothing to say of padding and
-/// hash, then eight random ones.
+/// Wraps a key behind a confounder: eight bytes in the form of a payload's first semiblock, with padding length and
+/// hash length zero, then eight random ones.
 ///
 /// # Errors
 /// As [`run`].
@@ -143,14 +143,14 @@ pub(crate) fn unwrap_confounded(
     }
 }
 
-/// What a payload was before it was wrapped.
+/// The payload as it was before it was wrapped.
 fn deciphered(engine: &Engine, key: &CipherKey, wrapped: &[u8]) -> Result<SecretBytes, UnwrapFailed> {
     let mut payload = SecretBytes::from_slice(wrapped);
     run_one(engine, CipherDirection::Decipher, key, &mut payload).map_err(|_| UnwrapFailed)?;
     Ok(payload)
 }
 
-/// The key of a payload, where all of it is as it was made.
+/// The key of a payload whose header, hash and padding are as they must be.
 fn checked(bytes: &[u8], hash: &[u8], key_bytes: usize) -> Result<SecretBytes, UnwrapFailed> {
     let length = AESKW_HEADER_BYTES + hash.len() + key_bytes;
     let mut header = [0; AESKW_HEADER_BYTES];
@@ -216,7 +216,7 @@ mod tests {
         for length in 0..wrapped.len() {
             assert!(back(&wrapped[..length]).is_err(), "cut to {length}");
         }
-        // The two kinds do not open as one another.
+        // A payload of either kind does not open as one of the other kind.
         assert!(unwrap(&engine, &prepared, &[], &wrapped, 32).is_err());
     }
 
@@ -227,7 +227,7 @@ mod tests {
         fn it_is_rfc_3394_and_comes_back(
             key: [u8; 32],
             hashed: bool,
-            // RFC 3394 begins at two semiblocks.
+            // RFC 3394 needs at least two semiblocks.
             value in proptest::collection::vec(any::<u8>(), 13..200),
             at: prop::sample::Index,
             flip in 1u8..,

@@ -1,8 +1,8 @@
 //! The private values of internal X'08' tokens (CCA's RSA private internal token with an object protection key): TDES
 //! in outer CBC under a key of the token's own, and that key under the ASYM master key.
 //!
-//! What authenticates such a token is SHA-1 over a text that holds the private key. Who knows that key can write any
-//! token of it, so nothing is believed that a token says of where its numbers came from.
+//! Such a token is authenticated by SHA-1 over a text that holds the private key. Whoever knows that key can write any
+//! token of it, so a token's statement of where its numbers came from is not believed.
 
 use super::{By, des_cbc};
 use crate::ground::Age;
@@ -41,7 +41,7 @@ pub(crate) fn open(
     Ok((SecretBytes::from_slice(values), age))
 }
 
-/// The token of private values that stand behind the room for their random bytes.
+/// The token of private values, which stand behind the room for their random bytes.
 ///
 /// # Errors
 /// 12/764; 8/47 for a transport key, under which no such token is made.

@@ -6,7 +6,7 @@ use engine::{CipherAlgorithm, CipherDirection, CipherItem, Engine, Mode};
 use token::pka::Form;
 use wire::{Codes, code};
 
-/// Enciphers or deciphers in place what a section of this form has under a key of two or three parts.
+/// Enciphers or deciphers in place the secret part of a section of this form, under a key of two or three parts.
 ///
 /// # Errors
 /// 8/39 for a key of another length.

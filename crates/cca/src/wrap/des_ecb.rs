@@ -12,13 +12,13 @@ use token::pattern::PATTERN_BYTES;
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
-/// A key on its way through the kernel, wiped on drop: the variants of the wrapping key are one for all of it, or one
-/// for each side of the border.
+/// A key on its way through the kernel, wiped on drop. A lane has one variant of the wrapping key for the whole key, or
+/// one for each half of the control vector.
 pub(crate) struct Lane {
-    /// Wrapped or clear, then zeros.
+    /// The wrapped or clear key, then zeros.
     key: [u8; KEY_BYTES_MAX],
     key_bytes: usize,
-    /// Of the master key; current, where another key wraps.
+    /// Age of the master key; current if another key wraps.
     pub(crate) age: Age,
     pattern: [u8; PATTERN_BYTES],
     border: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// For the key of a token.
+    /// The lane of a token's key.
     ///
     /// # Errors
     /// 8/47 for a token without a key, or an internal one under a transport key or the reverse; 8/48 and
@@ -37,7 +37,7 @@ impl Lane {
         Self::new(kernel.engine, key, &under, token.control_vector())
     }
 
-    /// For a key that goes into this token.
+    /// The lane of a key that goes into this token.
     ///
     /// # Errors
     /// 8/47 where the lengths differ or the token is not of the kind that the wrapping key makes; 12/764;

@@ -24,13 +24,13 @@ use zeroize::Zeroize;
 
 /// A key on its way through the kernel, wiped on drop.
 pub(crate) struct Lane {
-    /// Wrapped or clear, then zeros.
+    /// The wrapped or clear key, then zeros.
     message: [[u8; 8]; PARTS_MAX],
     parts: usize,
-    /// Of the master key; current, where another key wraps.
+    /// Age of the master key; current if another key wraps.
     pub(crate) age: Age,
     pattern: [u8; PATTERN_BYTES],
-    /// Three parts, of which the last is the first of a derived key of two.
+    /// The derived wrapping key in three parts; if it has two, the first one is also the third.
     wrapping: SecretBytes,
     vector: ControlVector,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Lane {
 const PARTS_MAX: usize = 3;
 
 impl Lane {
-    /// For the key of a token.
+    /// The lane of a token's key.
     ///
     /// # Errors
     /// 8/47 for a token without a key, or an internal one under a transport key or the reverse; 8/48 and 12/764 as the
@@ -48,7 +48,7 @@ impl Lane {
         Self::new(key, &under, token.control_vector())
     }
 
-    /// For a key that goes into this token.
+    /// The lane of a key that goes into this token.
     ///
     /// # Errors
     /// 8/47 where the lengths differ or the token is not of the kind that the wrapping key makes; 12/764; 8/39 as
@@ -84,7 +84,8 @@ impl Lane {
         Ok(Self { message, parts: key.len() / 8, age, pattern, wrapping, vector })
     }
 
-    /// Makes the first part of the key depend on the others, or undoes it.
+    /// XORs the first part of the key with the hash of the others, which makes it depend on them; a second call undoes
+    /// that.
     fn mask_first(&mut self) {
         let [first, others @ ..] = &mut self.message[..self.parts] else { return };
         if others.is_empty() {

@@ -2,9 +2,9 @@
 //! the APKA master key, in an external token under a transport key of AES. The private value of an elliptic curve in an
 //! external token is under the transport key itself.
 //!
-//! What is under a transport key says what it is: an object protection key has no hash, a private value one of the
-//! token around it, and a symmetric key one of its attributes, which begin with another byte. So none of them opens as
-//! another.
+//! A content under a transport key shows what it is. An object protection key has no hash, a private value has a hash
+//! of the token around it, and a symmetric key has one of its attributes, which begin with another byte. So none of
+//! them opens as another.
 
 use super::By;
 use super::aeskw;
@@ -39,8 +39,8 @@ pub(crate) fn open_rsa(
     wrapped: &Wrapped<'_>,
 ) -> Result<(SecretBytes, Age), Codes> {
     let (age, master) = master_of(kernel, domain, wrapped.pattern)?;
-    // Modulus and exponent stand in the token as they are: beside others the private values would be
-    // used in a group of the caller's choice.
+    // Modulus and exponent stand in the token in clear. With others beside them, the private values would be used in a
+    // group of the caller's choice.
     let hashed = [wrapped.associated_data, view.modulus(), view.exponent()];
     let opk = open_key(kernel.engine, &master_key(kernel.engine, master)?, KeyField::Padded, wrapped.opk)?;
     Ok((open_values(kernel.engine, &opk, &hashed, wrapped.payload, wrapped.lengths.total())?, age))
@@ -65,7 +65,7 @@ pub(crate) fn open_ecc(
 /// The private values of an external RSA token, under a transport key of AES.
 ///
 /// # Errors
-/// 8/47 where they do not open, whatever is wrong with them.
+/// 8/47 if the values do not open, whatever is wrong with them.
 pub(crate) fn open_transported_rsa(
     engine: &Engine,
     wrapping: &SecretBytes,
@@ -94,7 +94,7 @@ pub(crate) fn open_transported_ecc(
     open_payload(engine, &key, &wrapped.hashed, wrapped.payload, curve.bytes())
 }
 
-/// Refuses a transport key that another pattern names; patterns are public.
+/// Refuses a transport key whose pattern is not this one; patterns are public.
 fn check_pattern(engine: &Engine, wrapping: &SecretBytes, pattern: &[u8; 8]) -> Result<(), Codes> {
     if pattern_of(engine, wrapping).starts_with(pattern) { Ok(()) } else { Err(code::TOKEN_INVALID) }
 }
@@ -186,7 +186,7 @@ pub(crate) fn close_ecc(
     Ok(builder.finish(&opk, &under.pattern, &payload))
 }
 
-/// What wraps, prepared, and what names it.
+/// The prepared wrapping key, and the pattern that names it.
 struct Under {
     key: CipherKey,
     pattern: [u8; 8],

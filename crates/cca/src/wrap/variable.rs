@@ -4,14 +4,12 @@
 //! |---|---|---|
 //! | internal | derived from the AES master key | everything in front of the payload |
 //! | external | an AES transport key | the associated data |
-//!
-//! CCA hashes the associated data alone, and wraps internal keys under the master key itself. Here nothing of an
-//! internal token can be changed: state, pattern and version of the payload are hashed, too. And nothing else that is
-//! done with the AES master key comes near these tokens: in compatible AES tokens keys are enciphered by CBC under the
-//! master key, so that whoever imports clear keys and exports others enciphers and deciphers single blocks under it;
-//! under the same key that would open every token of this form. What is wrapped under a transport key for others is
-//! CCA's: of such a token only the version of the payload is not bound to the key, which says no more than how long the
-//! payload is.
+//! CCA hashes the associated data alone, and wraps internal keys under the master key itself. Here no part of an
+//! internal token can be changed: state, pattern and version of the payload are hashed, too. And no other use of the
+//! AES master key touches these tokens. In compatible AES tokens keys are enciphered by CBC under the master key, so
+//! whoever imports clear keys and exports others enciphers and deciphers single blocks under it; under the same key
+//! that would open every token of this form. Tokens under a transport key for other systems are as CCA's: only the
+//! version of the payload is not bound to the key, and it tells no more than how long the payload is.
 
 use super::By;
 use super::aeskw;
@@ -29,15 +27,15 @@ use wire::{Codes, code};
 /// A key on its way through the network.
 pub(crate) struct Lane {
     key: Arc<CipherKey>,
-    /// Of all that is bound to the key.
+    /// SHA-256 of everything that is bound to the key.
     hash: [u8; 32],
     payload: SecretBytes,
-    /// Of the master key; current, where another key wraps.
+    /// Age of the master key; current if another key wraps.
     age: Age,
 }
 
 impl Lane {
-    /// For the key of a token, under the master key of a domain or under a transport key.
+    /// The lane of a token's key, under the master key of a domain or under a transport key.
     ///
     /// # Errors
     /// 8/47 for a token without a key under a key of this kind; 8/48 and 12/764 as the register has it.
@@ -73,7 +71,7 @@ impl Lane {
     /// 8/47 where the token does not open, whatever is wrong with it.
     pub(crate) fn opened(&self, token: &VariableToken) -> Result<(SecretBytes, Age), Codes> {
         let secret = aeskw::opened_padded(&self.payload, &self.hash).map_err(|_| code::TOKEN_INVALID)?;
-        // A key of another length was not wrapped here.
+        // The token does not fit a key of this length, so the key was not wrapped into it.
         if token.wrapped_bytes(secret.len()) == Ok(self.payload.len()) {
             Ok((secret, self.age))
         } else {
@@ -85,7 +83,7 @@ impl Lane {
 /// A key on its way into a token.
 pub(crate) struct Closing {
     lane: Lane,
-    /// All of the token that stands in front of the payload.
+    /// All bytes of the token in front of the payload.
     head: Vec<u8>,
 }
 
@@ -123,14 +121,14 @@ impl Closing {
         Ok(Self { lane: Lane { key, hash, payload, age: Age::Current }, head })
     }
 
-    /// The token.
+    /// The bytes of the finished token.
     pub(crate) fn into_token(mut self) -> Vec<u8> {
         self.head.extend_from_slice(&self.lane.payload);
         self.head
     }
 }
 
-/// Unwraps all.
+/// Unwraps the keys of all lanes in one kernel call.
 ///
 /// # Errors
 /// As [`aeskw::run`].
@@ -138,7 +136,7 @@ pub(crate) fn open<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Lane
     run(engine, CipherDirection::Decipher, lanes)
 }
 
-/// Wraps all.
+/// Wraps the keys of all lanes in one kernel call.
 ///
 /// # Errors
 /// As [`aeskw::run`].
@@ -154,13 +152,13 @@ fn run<'l>(
     aeskw::run(engine, direction, lanes.map(|lane| (&*lane.key, lane.payload.as_mut())))
 }
 
-/// A transport key, prepared.
+/// A transport key, prepared for AES key wrap.
 pub(super) fn transport_key(engine: &Engine, key: &SecretBytes) -> Result<CipherKey, Codes> {
     let cipher = Algorithm::Aes.cipher(key.len());
     engine.cipher_key_internal(cipher, key).map_err(|_| code::SELF_CHECK)
 }
 
-/// What names a transport key in the tokens that it wraps.
+/// The pattern by which tokens name the transport key that wraps them.
 pub(super) fn pattern_of(engine: &Engine, key: &SecretBytes) -> [u8; WRAPPER_PATTERN_BYTES] {
     let mut pattern = patterns::both(engine, Register::Aes, key);
     pattern[TRANSPORT_PATTERN_BYTES..].fill(0);

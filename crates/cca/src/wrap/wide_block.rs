@@ -27,7 +27,7 @@ use zeroize::Zeroize;
 
 /// A key on its way through the kernel, wiped on drop.
 pub(crate) struct Lane {
-    /// The key field and what follows it, or what they open to.
+    /// The key field and the bytes behind it, wrapped or clear.
     message: [u8; MESSAGE_BYTES_MAX],
     message_bytes: usize,
     key_bytes: usize,
@@ -44,7 +44,7 @@ const MESSAGE_BYTES_MAX: usize = WRAPPED_BYTES + aes::CHECK_BYTES;
 const _: () = assert!(KEY_FIELD_BYTES + des::CHECK_BYTES <= MESSAGE_BYTES_MAX);
 
 impl Lane {
-    /// For the key of an internal DES token, under the master key of a domain.
+    /// The lane of an internal DES token's key, under the master key of a domain.
     ///
     /// # Errors
     /// 8/47 for a token without a key; 8/48 and 12/764 as the register has it.
@@ -56,7 +56,7 @@ impl Lane {
         Self::new(kernel, domain, Register::Sym, age, wrapped.pattern, message, key_bytes, &rest)
     }
 
-    /// For the key of an AES token, under the master key of a domain.
+    /// The lane of an AES token's key, under the master key of a domain.
     ///
     /// # Errors
     /// As [`Lane::to_open_des`].
@@ -69,7 +69,7 @@ impl Lane {
         Self::new(kernel, domain, Register::Aes, age, *pattern, message, token.key_bytes(), &token.rest())
     }
 
-    /// For a key that goes into this internal DES token.
+    /// The lane of a key that goes into this internal DES token.
     ///
     /// # Errors
     /// 8/47 where the lengths differ or the token is external; 12/764.
@@ -89,7 +89,7 @@ impl Lane {
         Self::new(kernel, domain, Register::Sym, Age::Current, pattern, message, key.len(), &rest)
     }
 
-    /// For an AES key of 16, 24 or 32 bytes.
+    /// The lane of an AES key of 16, 24 or 32 bytes that is to be wrapped.
     ///
     /// # Errors
     /// 8/47 for another length; 12/764.
@@ -132,7 +132,7 @@ impl Lane {
         Ok(lane)
     }
 
-    /// The opened key, behind which zeros must stand: else this is not what was closed.
+    /// The opened key, behind which zeros must stand: else the token was changed.
     ///
     /// # Errors
     /// 8/47.
@@ -160,14 +160,14 @@ impl Lane {
     }
 }
 
-/// What goes through the cipher; wiped on drop.
+/// The bytes that go through the cipher; wiped on drop.
 struct Message {
     bytes: [u8; MESSAGE_BYTES_MAX],
     length: usize,
 }
 
 impl Message {
-    /// Of a token: its key field, and the ciphertext behind that.
+    /// The message of a token: its key field, and the ciphertext behind that.
     fn of(field: &[u8], check: &[u8]) -> Self {
         let mut message = Self { bytes: [0; MESSAGE_BYTES_MAX], length: field.len() + check.len() };
         message.bytes[..field.len()].copy_from_slice(field);

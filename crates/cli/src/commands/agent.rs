@@ -23,7 +23,7 @@ use std::sync::Arc;
 const PROGRAM: &str = "cryptand-agent";
 const NO_AGENT: &str = "no agent runs, and no key is held; `cryptand agent unlock` has one hold a key";
 
-/// `cryptand agent`.
+/// Runs the subcommands of `cryptand agent`.
 pub fn run(typed: &Typed) -> Result<(), Failure> {
     match typed {
         Typed::Unlock(typed) => unlock(typed),
@@ -36,7 +36,7 @@ fn unlock(typed: &Unlock) -> Result<(), Failure> {
     let place = place()?;
     let desk = Desk::bare(&typed.keys.store)?;
     let keys = desk.keys(&typed.keys, Vec::new())?;
-    // All names are looked up, and all passphrases asked for, before the agent is told of a key.
+    // All names are resolved and all passphrases are asked for before the agent gets a key.
     let mut unlocked = Vec::new();
     for (who, certificate) in certificates(&keys, &typed.who)? {
         unlocked.push(clear_keys(&desk.store, &keys, &who, &certificate)?);
@@ -58,7 +58,7 @@ fn unlock(typed: &Unlock) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The certificates of these names, or the default one.
+/// The certificates of these names; without names, the default one.
 fn certificates(keys: &Keys<'_>, names: &[String]) -> Result<Vec<(String, Arc<Certificate>)>, Failure> {
     if names.is_empty() {
         let certificate = keys.default_certificate()?;
@@ -71,7 +71,8 @@ fn certificates(keys: &Keys<'_>, names: &[String]) -> Result<Vec<(String, Arc<Ce
     Ok(found)
 }
 
-/// The private keys of a certificate that a passphrase locks, unlocked; with the name of their owner.
+/// The unlocked private keys of a certificate, with the owner's name. Only keys that a passphrase locks are returned;
+/// an error if there are none.
 fn clear_keys(
     store: &Keyring,
     keys: &Keys<'_>,
@@ -96,23 +97,23 @@ fn clear_keys(
     Ok((name, clear.collect::<Result<_, _>>().map_err(failed)?))
 }
 
-/// A key that is held, as `--json` prints it.
+/// A private key that the agent holds, as `--json` prints it.
 #[derive(Serialize)]
 struct Held {
     fingerprint: String,
     /// Fingerprint of the certificate's primary key, where the certificate is in the key store.
     certificate: Option<String>,
     user_id: Option<String>,
-    /// For how many seconds more.
+    /// Seconds until the agent forgets the key.
     seconds: u32,
 }
 
-/// `cryptand agent list --json`.
+/// The output of `cryptand agent list --json`.
 #[derive(Serialize)]
 struct Listed {
-    /// The agent's process; none where none runs.
+    /// Process number of the agent; none if no agent runs.
     pid: Option<u32>,
-    /// What its sandbox lacks on this machine.
+    /// Protections of the agent's sandbox that this machine lacks.
     lacks: Vec<String>,
     keys: Vec<Held>,
 }

@@ -20,9 +20,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a backup may hold besides the settings, which it must.
+/// Files that a backup may hold besides the settings file, which is required.
 const FILES: &[&str] = &["keys.sqlite", "master-keys.sealed", "pin-failures"];
-/// Those that a home need not have.
+/// The files of [`FILES`] that a home may lack.
 const OPTIONAL: &[&str] = &["master-keys.sealed", "pin-failures"];
 
 /// Longest sealed master keys that are read, in bytes.
@@ -63,9 +63,9 @@ pub fn run(asked: Option<&Path>, typed: &Backup) -> Result<(), Failure> {
 /// Files of a home by their names, open for reading; the version file comes last, so that a partial copy is not a home.
 type Files = Vec<(&'static str, File)>;
 
-/// The home as it is at one time, and whether its sealed copy has the master keys in use; none where it is stopped. The
-/// daemon writes the copy into the home, and this process puts it where it belongs, with its own rights and its own
-/// view of the file system.
+/// The files of a home at one time, and whether its sealed copy has the master keys in use; `None` for a stopped home.
+/// The daemon writes the copy into the home. This process then moves the copy to its destination, with its own rights
+/// and its own view of the file system.
 fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Failure> {
     let staging = Staging::new(home)?;
     let is_sealed = match session::connect(asked) {
@@ -90,8 +90,8 @@ fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Fail
     let mut files = Vec::new();
     for name in ["settings.toml", "keys.sqlite", "master-keys.sealed", "pin-failures", "version"] {
         let path = staging.0.join(name);
-        // The home's owner could put something else there meanwhile: a link to a file that only this process may read,
-        // or a FIFO.
+        // The home's owner could replace the copy meanwhile: by a link to a file that only this process may read, or by
+        // a FIFO.
         match open_regular(&path) {
             Ok(file) => files.push((name, file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound && OPTIONAL.contains(&name) => {}
@@ -110,8 +110,8 @@ impl Staging {
         let failed = || Failure::io(format!("create {}", path.display()));
         DirBuilder::new().mode(0o700).create(&path).map_err(failed())?;
         let staging = Self(path.clone());
-        // Root makes it for the user who serves the home; the opened folder itself changes owner, not whatever has its
-        // name.
+        // Root makes the folder for the user who serves the home. The owner is changed on the opened folder, since its
+        // name may lead elsewhere by then.
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| failed()(error.into()))?;
         let owner = home.owner()?;
@@ -125,7 +125,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // What is left of it is a copy of wrapped keys beside the keys.
+        // A leftover is a copy of wrapped keys beside the keys.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -178,7 +178,7 @@ fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
     let copy = Home::create(&beside.path().join("copy"), &settings)?;
     copy_into(&copy, files)?;
     let records = check(&copy, &settings)?;
-    // What was checked, and not what may lie in the backup by now.
+    // The verdict is about the copy that was checked: the backup itself may have changed by now.
     let said = match (sealed(&copy)?, sealed(home)?) {
         (None, None) => "no sealed master keys, as the home",
         (None, Some(_)) => "WITHOUT the sealed master keys that the home has",
@@ -191,7 +191,7 @@ fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
     print(&format!("{}: {}; {said}\n", folder.display(), records.trim_start_matches(": ")))
 }
 
-/// The sealed master keys of a home; none where it has none.
+/// The sealed master keys of a home; none if the home has no sealed copy.
 fn sealed(home: &Home) -> Result<Option<Vec<u8>>, Failure> {
     let path = home.sealed_registers();
     match read_regular(&path, SEALED_BYTES_MAX) {
@@ -200,7 +200,7 @@ fn sealed(home: &Home) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// Makes a home from a backup. The programs are this installation's, not those of the backup.
+/// Makes a home from a backup. The new home's programs are those of this installation.
 pub fn restore(asked: Option<&Path>, typed: &Restore) -> Result<(), Failure> {
     let folder = typed.folder.as_path();
     let target = session::home_folder(asked)?;
@@ -210,7 +210,7 @@ pub fn restore(asked: Option<&Path>, typed: &Restore) -> Result<(), Failure> {
     if target.exists() && target.read_dir().is_ok_and(|mut files| files.next().is_some()) {
         return Err(HomeError::Occupied { folder: target }.into());
     }
-    // Before anything is asked or made.
+    // The backup's files are checked before anything is asked or made.
     let files = contents(&source)?;
     carried::decide(&mut settings, typed)?;
     let home = Home::create(&target, &settings)?;
@@ -234,8 +234,8 @@ fn check(home: &Home, settings: &Settings) -> Result<String, Failure> {
     Err(Failure::Restored { folder: home.folder().to_owned(), said })
 }
 
-/// The files of a backup, open for reading. Whoever wrote it may be a stranger: a symbolic link could name a file of
-/// the reader's, a FIFO would never end.
+/// The files of a backup, open for reading. Only regular files are opened, since a stranger may have written the
+/// backup. A symbolic link could name a file of the reader's, and a FIFO would never end.
 fn contents(backup: &Home) -> Result<Files, Failure> {
     let mut files = Vec::new();
     for name in FILES {

@@ -11,7 +11,7 @@ use std::path::Path;
 use wire::control::{CardRow, Personality, PollMode};
 use wire::tenant::{CardChange, Change};
 
-/// `cryptand card`.
+/// Runs the subcommands of `cryptand card`.
 pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
     let change_of =
@@ -45,7 +45,7 @@ pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks whether the last card of its kind is meant: nothing serves what it did.
+/// Asks for a confirmation if the card is the last one of its kind: then no card serves that kind's verbs.
 fn confirm_last(facility: &Facility, card: u32, yes: bool) -> Result<(), Failure> {
     let cards = facility.status()?.cards;
     let Some(removed) = cards.iter().find(|row| row.index == card) else { return Ok(()) };

@@ -21,7 +21,7 @@ impl Carried {
         }
     }
 
-    /// A description of this in the settings; `None` if the settings have none of it.
+    /// This setting's description in the home's settings; `None` if the settings lack it.
     fn found(self, settings: &Settings) -> Option<String> {
         match self {
             Self::Access => {
@@ -78,8 +78,8 @@ fn is_legacy(item: &PointItem) -> bool {
     item.points().iter().any(|point| point.entry().group.is_legacy())
 }
 
-/// Asks for each setting that the home brings whether it is kept, and takes out what is not. Nobody is asked what the
-/// options say; where nobody can be asked nothing is done.
+/// Asks for each risky setting that the home brings whether to keep it, and removes the declined ones. Settings that
+/// options decide are not asked about. If no terminal can ask, this fails and changes nothing.
 pub fn decide(settings: &mut Settings, typed: &Restore) -> Result<(), Failure> {
     let found: Vec<(Carried, String)> =
         Carried::ALL.into_iter().filter_map(|carried| Some((carried, carried.found(settings)?))).collect();

@@ -13,7 +13,7 @@ use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
 use wire::verb::{Verb, cvv_generate as csg, cvv_key_combine as ckc, cvv_verify as csv};
 
-/// `cryptand cvv`.
+/// Runs the subcommands of `cryptand cvv`.
 pub fn run(asked: Option<&Path>, order: &Cvv) -> Result<(), Failure> {
     match order {
         Cvv::Make(typed) => run_order(asked, &**typed, &typed.many),
@@ -37,7 +37,7 @@ const VERIFYING: [Taken; 2] = [
     ("--key-b", "the MAC or MACVER key with CVVKEY-B of the pair"),
 ];
 
-/// Positions of what both verbs have.
+/// Positions of the parameters that CVV_Generate and CVV_Verify share.
 struct Places {
     rules: usize,
     pan: usize,

@@ -1,4 +1,4 @@
-//! `cryptand decrypt`.
+//! `cryptand decrypt`: decrypts messages into files, or extracts or lists an archive.
 
 use crate::args::Decrypt;
 use crate::args::openpgp::UnauthenticatedName;
@@ -120,14 +120,14 @@ fn decrypt(
     }
 }
 
-/// Brings all of a folder to the disk, with the name of the folder: what else its file system holds comes along.
+/// Flushes the whole file system of a folder to the disk, and with it the folder, its contents and its name.
 fn bring_to_the_disk(folder: &Path) -> Result<(), Failure> {
     let failed = |cause: io::Error| Failure::io(format!("bring {} to the disk", folder.display()))(cause);
     let folder = File::open(folder).map_err(failed)?;
     rustix::fs::syncfs(folder).map_err(|error| failed(error.into()))
 }
 
-/// Whether a file, by its name, may hold only signatures: others are not read twice.
+/// Whether a file's name says that it may hold only signatures: files of other names are not read twice.
 fn is_named_so(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "sig" || ending == "asc")
 }

@@ -7,7 +7,7 @@ use std::io::{IsTerminal, stdout};
 /// Narrowest column of values, in characters.
 const VALUE_COLUMNS_MIN: usize = 24;
 
-/// For programs: an object.
+/// The fields as a JSON object, for programs.
 pub fn json(fields: &[Field]) -> serde_json::Value {
     fields
         .iter()
@@ -16,7 +16,7 @@ pub fn json(fields: &[Field]) -> serde_json::Value {
         .into()
 }
 
-/// For people: a field a line. On a terminal long ones go on below themselves; elsewhere a line is a whole field.
+/// For people: one line a field. On a terminal long values continue on further lines; elsewhere each field is one line.
 pub fn text(fields: &[Field]) -> String {
     let is_shown = stdout().is_terminal();
     let width =
@@ -38,7 +38,7 @@ fn aligned(fields: &[Field], width: usize) -> String {
     text
 }
 
-/// A value in lines of so many characters; a word that is longer, as hexadecimal is, is cut between bytes.
+/// A value broken into lines of at most `room` characters; a longer word, such as hexadecimal, is cut between bytes.
 fn lines(value: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in value.split(' ') {

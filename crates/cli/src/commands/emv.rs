@@ -26,7 +26,7 @@ const ISSUER_OF_CARDS: Taken = (
 const ISSUER_OF_CRYPTOGRAMS: Taken =
     ("ISSUER", "a DKYGENKY key for MACs (--type tdes-dkygenky --usage DKYL1,DMAC)");
 
-/// `cryptand emv`.
+/// Runs the subcommands of `cryptand emv`.
 pub fn run(asked: Option<&Path>, order: &Emv) -> Result<(), Failure> {
     match order {
         Emv::CardKey(typed) => card_key(&session::connect(asked)?, typed),
@@ -109,7 +109,7 @@ fn arqc(asked: Option<&Path>, typed: &Arqc) -> Result<(), Failure> {
         return Err(refused(Verb::EmvTransaction, &parameters, codes, &keys));
     }
     let response = bytes(&answer, "arpc");
-    // Method 2 has four bytes.
+    // With a status (method 2) the ARPC has four bytes.
     let length = if typed.status.is_some() { 4 } else { 8 };
     let response = response.get(..length).map(plain_hex);
     let is_right = codes.return_code == 0;
@@ -159,7 +159,7 @@ fn script_mac(asked: Option<&Path>, typed: &ScriptMac) -> Result<(), Failure> {
         "decrypting_key_id": zeros(64),
         "generated_key_id": hex(&bytes(&skeleton, "key_token")),
     });
-    // Of a card's key by EMV the issuer's key was looked at before.
+    // If the card's key was derived by `DeriveIccMk`, the issuer's key was checked there.
     let own = [(
         ("ISSUER", "a DKYGENKY key of level 0 (--type tdes-dkygenky --usage DKYL0,DMAC)"),
         typed.issuer.as_str(),
@@ -184,7 +184,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// A call that must be answered with a return code of 0.
+/// Calls a verb; any return code but 0 is an error.
 fn call(
     facility: &Facility,
     card: &Card,
@@ -196,7 +196,7 @@ fn call(
     if codes.is_ok() { Ok(answer) } else { Err(refused(verb_of, parameters, codes, keys)) }
 }
 
-/// A refusal, with what to do about it: which keys it was asked with, and what they have to be.
+/// The error for a refused verb: its codes, and the key types that its keys must have.
 fn refused(verb: Verb, parameters: &Map<String, Value>, codes: Codes, keys: &[(Taken, &str)]) -> Failure {
     let words = parameters["rule_array"].as_array().map(Vec::as_slice).unwrap_or_default();
     let words = words.iter().filter_map(Value::as_str).map(|word| {
@@ -227,7 +227,7 @@ fn card_parameters(card: &Card, issuer: &String) -> Result<Map<String, Value>, F
     })))
 }
 
-/// The two blocks of a card by option A.
+/// The two blocks that option A derives a card key from: 8 bytes of PAN and sequence number, then their complement.
 fn option_a(card: &Card) -> Result<Vec<u8>, Failure> {
     let (pan, sequence) = (pan("--pan", Some(&card.pan))?, decimals("--sequence", &card.sequence, 2..=2)?);
     let all = format!("{:0>16}", format!("{pan}{sequence}"));
@@ -238,7 +238,7 @@ fn option_a(card: &Card) -> Result<Vec<u8>, Failure> {
     Ok(number.iter().copied().chain(number.iter().map(|byte| !byte)).collect())
 }
 
-/// What a cryptogram or a MAC is of.
+/// The input of a cryptogram or a MAC, from a file or standard input (`-`): 1 to [`DATA_BYTES_MAX`] bytes.
 fn data(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut given = Vec::new();
     let read = if path == Path::new("-") {
@@ -253,7 +253,7 @@ fn data(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Hexadecimal digits of so many bytes, as parameters of verbs have them.
+/// A verb's parameter of `count` bytes (`hex:...`) from typed hexadecimal digits; any other length is an error.
 fn digits(name: &str, typed: &str, count: usize) -> Result<String, Failure> {
     match encoded(typed) {
         Some(value) if value.len() == count => Ok(hex(&value)),
@@ -280,7 +280,7 @@ fn zeros(count: usize) -> String {
     hex(&vec![0; count])
 }
 
-/// The bytes of a field of an answer; none where it has none.
+/// The bytes of an answer's field; empty if the answer lacks the field.
 fn bytes(answer: &Value, name: &str) -> Vec<u8> {
     let text = answer[name].as_str().and_then(|text| text.strip_prefix("hex:"));
     text.and_then(encoded).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `cryptand encrypt`.
+//! `cryptand encrypt`: encrypts files, or packs several into one archive.
 
 use crate::args::Encrypt;
 use crate::failure::Failure;
@@ -122,7 +122,7 @@ fn recipients(typed: &Encrypt, keys: &Keys<'_>) -> Result<Recipients, Failure> {
     let (mut all, mut announced): Recipients = Default::default();
     for (who, certificate, is_hidden) in found {
         let fingerprint = certificate.fingerprint();
-        // Named twice, they are one recipient.
+        // A recipient that is named twice counts once.
         if announced.iter().any(|(known, _)| *known == fingerprint) {
             continue;
         }

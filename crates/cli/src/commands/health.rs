@@ -14,27 +14,27 @@ use wire::control::{Finding, FindingKind, HealthState, Status, health_of};
 /// How well a home serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Health {
-    /// In one word.
+    /// The home's state in one word.
     pub state: HealthState,
-    /// What keeps it from being the best one, the worst first.
+    /// The findings that keep the home from being healthy, the worst first.
     pub findings: Vec<Finding>,
 }
 
 impl Health {
-    /// As the daemon said.
+    /// The health that the daemon's status reports.
     pub fn of_status(status: &Status) -> Self {
         let findings = status.findings.clone();
         Self { state: health_of(&findings), findings }
     }
 
-    /// Of a home whose daemon did not answer, for this reason.
+    /// The health of a home whose daemon did not answer; `why` is the reason.
     pub fn without_daemon(why: &str) -> Self {
         let text = format!("{why}; its running cards continue to serve");
         let findings = vec![Finding { finding: FindingKind::DaemonDown, text }];
         Self { state: health_of(&findings), findings }
     }
 
-    /// As it was seen by an exporter.
+    /// The health at an exporter's last look: the daemon's report, or that the daemon did not answer.
     pub fn of_look(look: &Look) -> Self {
         match (&look.trouble, &look.status) {
             (None, Some(status)) => Self::of_status(status),
@@ -84,7 +84,7 @@ pub fn run(asked: Option<&Path>, json: bool) -> Result<(), Failure> {
     health.end()
 }
 
-/// The same failure; one of a daemon that did not answer, rather than refuse, is said to be that.
+/// Turns a failure to reach the daemon into [`Failure::Down`]; a refusal by the daemon stays as it is.
 pub fn or_down(failure: Failure) -> Failure {
     match failure {
         Failure::Facility(

@@ -11,7 +11,7 @@ use home::{Cards, Development, Home, Service, Settings};
 use std::path::Path;
 use wire::control::{NewState, Part, Personality, Register, RegisterRow, Unseal};
 
-/// Makes the home that was asked for, or goes on with it.
+/// Makes the home that was asked for, or continues an interrupted `init`.
 pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
     let folder = session::home_folder(asked)?;
     let source = Source::of(init.random, init.from_stdin);
@@ -145,7 +145,7 @@ fn go_on(home: &Home, init: &Init, source: Source) -> Result<(), Failure> {
     let in_use = status.registers.iter().any(|row| row.current_pattern.is_some());
     if status.records > 0 && !in_use {
         served.leave(false)?;
-        // New keys would leave these under none.
+        // New master keys would leave these records under no master key.
         return made(format!(
             "it has {} key record(s) and no sealed master keys. Give it back the keys that they are under: put \
              master-keys.sealed back and `cryptand --home {shown} unseal`; or load the same parts with `cryptand --home {shown} \
@@ -156,7 +156,7 @@ fn go_on(home: &Home, init: &Init, source: Source) -> Result<(), Failure> {
     ceremony(home, served, settings.cards.domains, source)
 }
 
-/// The daemon of the home: one that runs anyway, or that this command has started.
+/// The home's daemon, and whether this command has started it.
 struct Served {
     home: Home,
     facility: Facility,
@@ -169,7 +169,7 @@ impl Served {
         Ok(Self { home: home.clone(), facility, is_ours })
     }
 
-    /// Ends what this command has started.
+    /// Stops the daemon if this command has started it.
     fn leave(&self, lose_keys: bool) -> Result<(), Failure> {
         if self.is_ours {
             self.facility.shutdown(lose_keys)?;
@@ -205,7 +205,7 @@ fn ceremony(home: &Home, served: Served, domains: u16, source: Source) -> Result
     let shown = home.folder().display();
     if let Err(failure) = officers(&served.facility, domains, source) {
         if source == Source::Lines && served.is_ours {
-            // Nothing is under keys of a home that is being made, and the next attempt makes others.
+            // A home that is being made has no records under these keys, and the next attempt makes other keys.
             served.leave(true)?;
             eprintln!(
                 "{shown}: the home is made, but lacks master keys; `cryptand --home {shown} init` begins them anew"
@@ -269,7 +269,7 @@ fn officers(facility: &Facility, domains: u16, source: Source) -> Result<(), Fai
     officer::seal(facility)
 }
 
-/// Whether a part is still to be given.
+/// Whether the register still lacks this part.
 fn lacks(rows: &[RegisterRow], place: Place) -> bool {
     let row = rows.iter().find(|row| row.domain == place.domain && row.register == place.register);
     let (state, in_use) =

@@ -8,7 +8,7 @@ use std::process::Command;
 /// The laboratory's program.
 const LAB: &str = "cryptand-lab";
 
-/// Becomes the laboratory's program, with the command line of this one. Returns only where that fails.
+/// Executes the laboratory's program with this command line in place of this process. Returns only if that fails.
 pub fn run() -> Result<(), Failure> {
     let own = env::current_exe().map_err(Failure::io("find this program's own path"))?;
     let lab = home::program_beside(&own, LAB).ok_or(Failure::ProgramMissing {

@@ -55,7 +55,7 @@ struct Pages {
     last: Option<(Instant, Made)>,
 }
 
-/// What was made of one look.
+/// The answers made of one look: the page of metrics, and the health.
 #[derive(Clone)]
 struct Made {
     metrics: String,
@@ -69,7 +69,7 @@ impl Site for Mutex<Pages> {
 
     fn health(&self) -> (bool, String) {
         let health = self.lock().unwrap_or_else(PoisonError::into_inner).made().health;
-        // Nothing in it can fail to be written.
+        // Serialising this value cannot fail.
         let json = serde_json::to_string(&health).unwrap_or_default();
         (matches!(health.state, HealthState::Healthy | HealthState::Degraded), json + "\n")
     }

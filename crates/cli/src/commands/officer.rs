@@ -24,7 +24,7 @@ use wire::control::{
 /// Shortest passphrase that seals master keys, in characters.
 const PASSPHRASE_CHARACTERS_MIN: usize = 12;
 
-/// `cryptand master-key`.
+/// Runs the subcommands of `cryptand master-key`.
 pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
     let facility = keeper(asked)?;
     if matches!(order, MasterKey::Load { .. } | MasterKey::Set { .. }) {
@@ -60,7 +60,7 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
     }
 }
 
-/// `cryptand unseal`.
+/// `cryptand unseal`: asks for the passphrase of the sealed copy, and has the keeper unseal the master keys.
 pub fn unseal(asked: Option<&Path>) -> Result<(), Failure> {
     let facility = keeper(asked)?;
     // Checked before the prompt: if a passphrase is asked for needlessly, the officer takes it for accepted.
@@ -74,8 +74,8 @@ pub fn unseal(asked: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Puts all complete new keys of a domain into use.
-/// Whether they are in use at once, and not only after another officer confirms.
+/// Puts all complete new keys of a domain into use. True if they are in use at once; false if another officer has to
+/// confirm first.
 pub fn set(facility: &impl Orders, domain: u16) -> Result<bool, Failure> {
     match (carry_out(facility, OfficerOrder::Set { domain }), rows(facility)) {
         (Err(Failure::Officer(OfficerRefusal::RegisterState)), Ok(rows)) => {
@@ -85,7 +85,7 @@ pub fn set(facility: &impl Orders, domain: u16) -> Result<bool, Failure> {
     }
 }
 
-/// Why the new keys of a domain cannot be put into use, and what completes them.
+/// Why the new keys of a domain cannot be put into use, and the commands that complete them.
 fn incomplete(rows: &[RegisterRow], domain: u16) -> String {
     let of_domain = if domain == 0 { String::new() } else { format!(" --domain {domain}") };
     let partial = rows.iter().find(|row| row.domain == domain && row.new_state == NewState::Partial);
@@ -101,8 +101,8 @@ fn incomplete(rows: &[RegisterRow], domain: u16) -> String {
     }
 }
 
-/// Refuses to give keys to a home whose own are sealed, before anything is drawn, typed or counted. Its keeper refuses
-/// as well; that of a service alone, whose sealed copy only its own user sees.
+/// Refuses to load keys into a home whose own keys are sealed, before anything is drawn, typed or counted. The keeper
+/// refuses as well. For a service only the keeper refuses: no other user sees its sealed copy.
 fn check_unsealed(asked: Option<&Path>, keeper: &Keeper) -> Result<(), Failure> {
     let Keeper::OfHome(facility) = keeper else { return Ok(()) };
     let holds_keys = |row: &RegisterRow| row.current_pattern.is_some() || row.old_pattern.is_some();
@@ -196,7 +196,7 @@ fn cells(row: &RegisterRow) -> Vec<[String; 7]> {
     lines
 }
 
-/// The first 8 bytes of a pattern, or a dash for none, and those after them.
+/// The first 8 bytes of a pattern and the rest, in hexadecimal; a dash if there is no pattern.
 fn halves(pattern: &Option<MasterKeyPattern>) -> [String; 2] {
     let Some(pattern) = pattern else { return ["-".to_owned(), String::new()] };
     let (first, second) = pattern.bytes().split_at(8);
@@ -212,7 +212,7 @@ fn sealed(facility: &impl Orders, purpose: &[u8], secret: &[u8]) -> Result<Seale
     officer::seal(&key, purpose, secret).map_err(|_| Failure::Unexpected("the keeper's start-up key"))
 }
 
-/// Gives an order, which is carried out at once or when another officer confirms it; prints which. True if it is done.
+/// Gives an order and prints whether it is done or waits for another officer's confirmation. True if it is done.
 fn carry_out(facility: &impl Orders, order: OfficerOrder) -> Result<bool, Failure> {
     match facility.order(order)? {
         OfficerReply::Done => Ok(true),
@@ -240,9 +240,9 @@ fn pending(facility: &impl Orders) -> Result<(), Failure> {
     }
 }
 
-/// Who takes officers' orders.
+/// A receiver of officers' orders.
 pub trait Orders {
-    /// Gives one.
+    /// Gives an order; returns the reply.
     fn order(&self, order: OfficerOrder) -> Result<OfficerReply, FacilityError>;
 }
 
@@ -257,7 +257,7 @@ pub(super) enum Keeper {
     OfHome(Facility),
     OfService {
         keeper: officer::Keeper,
-        /// The home of the service's daemon, where its file names it.
+        /// Home of the service's daemon, if the service's file names one.
         home: Option<PathBuf>,
     },
 }
@@ -271,7 +271,7 @@ impl Orders for Keeper {
     }
 }
 
-/// That of the service for its officers if no home is named, and for every home of the service. The home's own settings
+/// The keeper to address: the service's if no home is named, and for every home of the service. The home's own settings
 /// are not used for this: its daemon can write them, and could direct officers elsewhere.
 fn keeper(asked: Option<&Path>) -> Result<Keeper, Failure> {
     let file = std::env::var_os(SERVICE_VARIABLE).map_or_else(|| SERVICE_FILE.into(), PathBuf::from);
@@ -290,7 +290,7 @@ fn keeper(asked: Option<&Path>) -> Result<Keeper, Failure> {
     Ok(Keeper::OfHome(session::connect(asked)?))
 }
 
-/// Names another file of a service than that of the installed one.
+/// Environment variable that names a service file other than the installed one.
 const SERVICE_VARIABLE: &str = "CRYPTAND_SERVICE";
 
 fn done(facility: &impl Orders, order: OfficerOrder) -> Result<(), Failure> {

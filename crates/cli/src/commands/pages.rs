@@ -30,7 +30,7 @@ pub fn manual(folder: &Path) -> Result<(), Failure> {
     std::fs::write(folder.join("cryptand-tls-settings.5"), tls).map_err(failed)
 }
 
-/// What stands above the settings of a home, and what to see also.
+/// Text above and below the settings in the manual page of a home's settings: the header, and "see also".
 const OF_HOME: (&str, &str) = (
     ".TH CRYPTAND-SETTINGS 5 \"\" Cryptand\n.SH NAME\nsettings.toml \\- settings of a home\n.SH DESCRIPTION\n\
      The file\n.I settings.toml\nin a home, as\n.B cryptand init\nwrites it: every setting with its unit, its default and \
@@ -39,7 +39,7 @@ const OF_HOME: (&str, &str) = (
     ".fi\n.SH SEE ALSO\n.BR cryptand (1),\n.BR cryptand-daemon (8)\n",
 );
 
-/// The same of the settings of `cryptand tls serve`.
+/// Text above and below the settings in the manual page of `cryptand tls serve`.
 const OF_TLS: (&str, &str) = (
     ".TH CRYPTAND-TLS-SETTINGS 5 \"\" Cryptand\n.SH NAME\ntls.toml \\- settings of cryptand tls serve\n.SH DESCRIPTION\n\
      The file that\n.B cryptand tls serve\nis given, as\n.B cryptand tls settings\nprints it.\n.SH FILE\n.nf\n",

@@ -35,14 +35,14 @@ pub trait Order: Clone + Serialize + DeserializeOwned {
     /// [`Failure::Usage`] for an option that is missing or is not what it has to be.
     fn call(&self) -> Result<Call, Failure>;
 
-    /// Where the clear PIN stands that a line brings, or the command line for every line; none where no clear PIN is
-    /// taken.
+    /// The place for the clear PIN of one line, or of the command line for every line; none if the request takes no
+    /// clear PIN.
     fn clear(&mut self) -> Option<&mut Option<ClearPin>> {
         None
     }
 }
 
-/// Runs what was typed: once, or for each line.
+/// Runs the request of the command line once, or for each line.
 pub fn run(asked: Option<&Path>, order: &impl Order, options: &Many) -> Result<(), Failure> {
     if let Some(file) = &options.lines {
         return many::run(&session::connect(asked)?, order, options, file);
@@ -62,7 +62,7 @@ pub fn run(asked: Option<&Path>, order: &impl Order, options: &Many) -> Result<(
     if is_right { Ok(()) } else { Err(Failure::Verb { verb, codes }) }
 }
 
-/// Asks once.
+/// Runs one request; returns its answer.
 pub fn answered(asked: Option<&Path>, order: &impl Order, domain: u16) -> Result<Answer, Failure> {
     let call = order.call()?;
     let facility = session::connect(asked)?;

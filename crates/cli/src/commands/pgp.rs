@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-/// `cryptand pgp`.
+/// Runs the subcommands of `cryptand pgp`.
 pub fn run(home: Option<&Path>, typed: &Pgp) -> Result<(), Failure> {
     let typed = match typed {
         Pgp::Key(typed) => typed,
@@ -41,7 +41,7 @@ pub fn run(home: Option<&Path>, typed: &Pgp) -> Result<(), Failure> {
     }
 }
 
-/// What to type instead of `cryptand pgp WORD`.
+/// The message for an unknown `cryptand pgp WORD`: the right command if it is known, else where commands are listed.
 fn not_a_command(words: &[OsString]) -> String {
     let word = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
     match words.get(1).map(|next| next.to_string_lossy()) {
@@ -53,7 +53,7 @@ fn not_a_command(words: &[OsString]) -> String {
     }
 }
 
-/// The only certificate of the store that a name may mean, in whatever state: what a change is made to.
+/// The only certificate of the store that matches a name, in any state; for commands that change it.
 fn only(store: &Keyring, who: &str) -> Result<Arc<Certificate>, Failure> {
     let mut found = candidates(store, who)?;
     if found.len() > 1 {
@@ -66,7 +66,8 @@ fn only(store: &Keyring, who: &str) -> Result<Arc<Certificate>, Failure> {
     found.pop().ok_or_else(|| FindError::nobody(who).into())
 }
 
-/// Certificates of the store that a name may mean; of a file, those of the store with the same fingerprints.
+/// Certificates of the store that match a name; for a file's name, those with the fingerprints of the file's
+/// certificates.
 fn candidates(store: &Keyring, who: &str) -> Result<Vec<Arc<Certificate>>, Failure> {
     let found = match Who::parse(who) {
         Who::File(path) => {
@@ -84,14 +85,14 @@ fn candidates(store: &Keyring, who: &str) -> Result<Vec<Arc<Certificate>>, Failu
     Ok(found)
 }
 
-/// Certificates of the store that any of these names may mean; all of them without names.
+/// Certificates of the store that match any of these names; without names, all of them.
 fn all_of(store: &Keyring, names: &[String]) -> Result<Vec<Arc<Certificate>>, Failure> {
     if names.is_empty() {
         return Ok(store.certificates()?.to_vec());
     }
     let found = names.iter().map(|who| candidates(store, who)).collect::<Result<Vec<_>, _>>()?;
     let mut known = HashSet::new();
-    // Named twice, it is one.
+    // A certificate that is named twice counts once.
     Ok(found.concat().into_iter().filter(|certificate| known.insert(certificate.fingerprint())).collect())
 }
 

@@ -23,7 +23,7 @@ use std::path::Path;
 use wire::pin::{DecimalisationTable, Digest, FailureOf, FailureRow};
 use wire::tenant::Change;
 
-/// `cryptand pin`.
+/// Runs the subcommands of `cryptand pin`.
 pub fn run(asked: Option<&Path>, order: &Pin) -> Result<(), Failure> {
     match order {
         Pin::Translate(typed) => return payment::run(asked, &**typed, &typed.many),
@@ -53,7 +53,7 @@ pub fn run(asked: Option<&Path>, order: &Pin) -> Result<(), Failure> {
     }
 }
 
-/// The tables, that of every card first.
+/// Prints the stored decimalisation tables; those of every card come first.
 fn list(facility: &Facility, json: bool) -> Result<(), Failure> {
     let stored = facility.tables()?;
     let tables: Vec<_> = std::iter::once(DecimalisationTable::DEFAULT).chain(stored).collect();
@@ -87,7 +87,7 @@ fn failures(facility: &Facility, all: bool, json: bool) -> Result<(), Failure> {
     print(&table(&header, rows.iter().map(cells)))
 }
 
-/// Forgets what is counted under these, or all where there are none.
+/// Forgets the wrong PINs counted under these digests, or all of them if no digest is given.
 fn clear(facility: &Facility, digests: &[Digest]) -> Result<(), Failure> {
     if digests.is_empty() {
         facility.clear_failures(None).map_err(Failure::change("failures of PINs".to_owned()))?;

@@ -1,4 +1,4 @@
-//! `cryptand role`: shows what the settings permit to whom.
+//! `cryptand role`: the rights that the settings give to users and tenants.
 
 use crate::args::{Role as Order, RoleCheck};
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ use wire::tenant::Tenant;
 use wire::uses::Uses;
 use wire::{Label, Verb};
 
-/// `cryptand role`.
+/// Runs the subcommands of `cryptand role`.
 pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
     let home = session::open_home(asked)?;
     let settings = home.settings()?;
@@ -74,11 +74,11 @@ fn labels(role: &Resolved) -> Vec<String> {
 #[derive(Serialize)]
 struct PointRow {
     point: &'static str,
-    /// CCA's, or one of ours from F000 on, in hexadecimal.
+    /// Number of the point in hexadecimal: CCA's, or one of this system's from F000 on.
     number: String,
     ours: bool,
     group: &'static str,
-    /// Whether the point permits or forbids where it is set.
+    /// Whether setting the point forbids instead of permits.
     forbids: bool,
     set: bool,
     permitted: bool,
@@ -142,7 +142,7 @@ fn decided(role: &str, item: Option<&str>) -> String {
     item.map_or_else(|| format!("role {role}"), |item| format!("role {role}, {item:?}"))
 }
 
-/// What `role check` says.
+/// The result of `role check`.
 #[derive(Serialize)]
 struct Checked {
     who: String,
@@ -150,16 +150,16 @@ struct Checked {
     label: String,
     verb: &'static str,
     allowed: bool,
-    /// The point that is asked before the verb runs.
+    /// The verb's own point, checked before the verb runs.
     point: PointRow,
-    /// What the verb does with the key.
+    /// Uses of the key that the verb makes.
     use_of_key: Vec<&'static str>,
-    /// What may be done with the key.
+    /// Uses of the key that the label rules permit.
     uses: Vec<&'static str>,
-    /// Where that is said, and the patterns that match.
+    /// The settings table whose label rules apply, and the patterns of these rules that match the label.
     labels_of: String,
     patterns: Vec<String>,
-    /// Points of keywords and parameters.
+    /// Points that the call's keywords and parameters need.
     keywords: Vec<PointRow>,
 }
 
@@ -207,8 +207,8 @@ fn checked(
     })
 }
 
-/// The role of whoever is meant, and the tenant where there is one. A user comes in as the daemon lets him in: as the
-/// owner or root, as a tenant that names him or a group of his, or by `[access]`.
+/// The role of a user or tenant, and the tenant if there is one. A user is admitted as the daemon does it: as the owner
+/// or root, as a tenant that names the user or one of the user's groups, or by `[access]`.
 fn holder<'a>(
     settings: &'a Settings,
     owner: u32,
@@ -247,7 +247,7 @@ fn holder<'a>(
     )))
 }
 
-/// A user of this machine, or a name that is none.
+/// A user of this machine, or a name without an account.
 struct Account<'a> {
     name: &'a str,
     user: Option<Uid>,
@@ -275,7 +275,7 @@ impl<'a> Account<'a> {
         users.iter().any(|user| user == self.name)
     }
 
-    /// Whether the user is in one of these groups; one that the machine does not know has nobody in it.
+    /// Whether the user is in one of these groups; groups unknown to the machine have no members.
     fn is_in(&self, groups: &[String]) -> bool {
         let known = groups.iter().filter_map(|group| Group::from_name(group).ok().flatten());
         known.into_iter().any(|group| self.groups.contains(&group.gid))
@@ -322,7 +322,7 @@ fn no_role(settings: &Settings, name: &str) -> Failure {
     Failure::Usage(format!("there is no role {name:?}; known are {}", settings.role_names().join(", ")))
 }
 
-/// Uses as the table of tenants shows them.
+/// Rules for key uses, as the table of tenants shows them.
 pub(super) fn rules(tenant: &Tenant) -> Vec<String> {
     let shown =
         |uses: Uses| if uses == Uses::USE { String::new() } else { format!(":{}", uses.names().join("+")) };

@@ -39,10 +39,10 @@ pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
     Err(Failure::Io { operation: format!("run {}", daemon.display()), cause })
 }
 
-/// Stops the daemon and its cards; with `lose_keys` also where master keys are lost by it.
+/// Stops the daemon and its cards; `lose_keys` permits it even if master keys are lost.
 pub fn stop(asked: Option<&Path>, lose_keys: bool) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
-    // The daemon refuses as well; this says how many records it is about. The keeper of a service is another unit's.
+    // The daemon refuses as well; this message also counts the records. A service's keeper belongs to another unit.
     if !lose_keys
         && let Ok(status) = facility.status().as_ref()
         && status.apart.is_none()

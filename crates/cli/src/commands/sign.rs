@@ -1,4 +1,4 @@
-//! `cryptand sign`.
+//! `cryptand sign`: signs files.
 
 use crate::args::Sign;
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! `cryptand status`.
+//! `cryptand status`: the state of a home, its cards, its master keys and the engine.
 
 use super::health::{Health, or_down};
 use super::officer;
@@ -90,8 +90,8 @@ pub fn run(asked: Option<&Path>, json: bool) -> Result<(), Failure> {
     health.end()
 }
 
-/// What the coprocessors that serve say of the master keys in them. Guests are not told: for them a card without keys
-/// of their own domains is sealed.
+/// The master keys in each serving coprocessor. Guests are not told: to a guest, a card without keys of the guest's own
+/// domains counts as sealed.
 fn held(facility: &Facility, cards: &[CardRow]) -> Vec<(u32, HeldRegisters)> {
     let coprocessors =
         cards.iter().filter(|card| card.personality == Personality::Coprocessor && card.state.serves());
@@ -100,7 +100,7 @@ fn held(facility: &Facility, cards: &[CardRow]) -> Vec<(u32, HeldRegisters)> {
         .collect()
 }
 
-/// Who unseals the master keys, and what came of it.
+/// How the master keys are unsealed, and whether that succeeded.
 fn unsealing(status: &Status) -> String {
     let is_sealed = status.registers.is_empty() && !status.insecure_dev;
     match &status.unsealing {
@@ -242,7 +242,7 @@ fn text(
             "\nthe keeper holds no master keys, but cards do: `cryptand unseal`, or a card that ends restarts without keys\n",
         );
     } else if status.cards.iter().any(|card| card.personality == Personality::Coprocessor) {
-        // Where there are records, new keys would not open them.
+        // If there are records, new keys would not open them.
         let or_new = if status.records == 0 { ", or `cryptand master-key load` for new ones" } else { "" };
         let _ = writeln!(text, "\nno master keys: `cryptand unseal`{or_new}");
     }
@@ -267,7 +267,7 @@ fn held_by_some(text: &mut String, held: &[(u32, HeldRegisters)]) {
     }
 }
 
-/// Who holds these keys.
+/// The coprocessors that hold these keys.
 fn others(holders: &[u32], any: RegisterSet) -> String {
     let numbers: Vec<String> = holders.iter().map(u32::to_string).collect();
     match holders {
@@ -281,7 +281,7 @@ fn names(registers: RegisterSet) -> String {
     registers.iter().map(Register::name).collect::<Vec<_>>().join(", ")
 }
 
-/// The isolation of a process, what it lacks, and what to do about it.
+/// Prints how a process is isolated, which protections it lacks, and what to do about each.
 fn isolation(text: &mut String, who: &str, isolation: &Isolation) {
     match isolation.landlock_abi {
         Some(version) => {
@@ -329,11 +329,11 @@ fn isolation(text: &mut String, who: &str, isolation: &Isolation) {
     }
 }
 
-/// What is at stake while master keys are in no sealed copy.
+/// Warning about master keys in use that are in no sealed copy.
 pub const UNSEALED: &str = "\nDANGER: master keys in use are not in the sealed copy: when the keeper ends, they are gone, and all records under \
     them with them. `cryptand master-key seal`, now\n";
 
-/// Which of the two protections a home has.
+/// Whether daemon, keeper and cards run as separate users, and what that protects.
 fn protection(status: &Status) -> String {
     match status.apart {
         None => {

@@ -14,7 +14,7 @@ use wire::control::Refusal;
 use wire::role::GUEST;
 use wire::tenant::{Change, Credential, Limits, NAMED_TENANT, Tenant, TenantRow};
 
-/// `cryptand tenant`.
+/// Runs the subcommands of `cryptand tenant`.
 pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
     match order {
@@ -193,7 +193,7 @@ fn end_former(facility: &Facility, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Draws a credential. The file is written first, so that no credential is valid that nobody has.
+/// Draws a credential. The file is written first, so that every valid credential is in somebody's hands.
 fn draw(
     facility: &Facility,
     name: &str,
@@ -227,7 +227,7 @@ fn draw(
     tenant.former_credential_sha256 = current.filter(|_| !revoke);
     let keeps = tenant.former_credential_sha256.is_some();
     if let Err(failure) = change(facility, name, Change::TenantSet(tenant)) {
-        // One that may be in force is kept: nobody else has it.
+        // The daemon may have accepted this credential: its only copy is kept.
         if !matches!(&failure, Failure::Change { cause, .. } if cause.ran() == Ran::Maybe) {
             let _ = fs::remove_file(&path);
         }

@@ -7,7 +7,7 @@ use crate::encoded;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 
-/// `cryptand token`.
+/// Prints a token's fields; an error if the token has a defect.
 pub fn run(order: &Token) -> Result<(), Failure> {
     let Token::Show { token: path, json } = order;
     let bytes = encoded::read(path)?;

@@ -26,7 +26,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use view::{Command, View};
 
-/// Watches until stopped, or as many looks as asked for.
+/// Shows the activity until stopped, or for a given number of looks.
 pub fn run(asked: Option<&Path>, top: &Top) -> Result<(), Failure> {
     if !(top.interval >= INTERVAL_S_MIN && top.interval <= INTERVAL_S_MAX) {
         return Err(Failure::Usage(format!(
@@ -75,7 +75,7 @@ fn lines(
     Ok(())
 }
 
-/// Every column of every pane, for people without a terminal.
+/// All panes as text with every column, for output that is not a terminal.
 fn plain(interval: &Interval) -> String {
     let mut text = String::new();
     for pane in Pane::ALL {
@@ -94,11 +94,11 @@ fn plain(interval: &Interval) -> String {
     text
 }
 
-/// What the live view waits for.
+/// Events that the live view waits for.
 enum Happened {
     Looked(Box<Look>),
     Input(Event),
-    /// The terminal gives nothing more.
+    /// Reading from the terminal failed or ended.
     InputFailed(std::io::Error),
 }
 
@@ -112,7 +112,7 @@ fn live(
     let (happened_to, happened) = sync_channel(HAPPENED_MAX);
     let (interval_to, intervals) = sync_channel(1);
     let inputs = happened_to.clone();
-    // Both end with the process: one waits for the terminal, the other notices that nobody listens.
+    // Both threads end with the process: one waits for the terminal, the other stops when its receiver is gone.
     let thread = std::thread::Builder::new;
     thread().spawn(move || read_input(&inputs)).map_err(Failure::thread)?;
     thread().spawn(move || keep_looking(watcher, &intervals, &happened_to)).map_err(Failure::thread)?;
@@ -170,7 +170,7 @@ fn keep_looking(mut watcher: Watcher, intervals: &Receiver<Duration>, happened: 
 /// Shortest and longest interval in seconds.
 const INTERVAL_S_MIN: f64 = 0.05;
 const INTERVAL_S_MAX: f64 = 3600.0;
-/// Inputs and looks that wait to be shown.
+/// Capacity of the queue of inputs and looks.
 const HAPPENED_MAX: usize = 16;
 /// How often a signal is looked for while nothing happens.
 const STOP_LOOK_EVERY: Duration = Duration::from_millis(250);

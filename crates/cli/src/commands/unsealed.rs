@@ -1,10 +1,11 @@
-//! Master keys in use that no sealed copy holds, before a command that ends the keeper or puts records under them.
+//! Checks for master keys in use without a sealed copy, before a command that ends the keeper or puts records under
+//! them.
 
 use crate::failure::Failure;
 use wire::control::Status;
 
-/// Refuses what `risk` says where master keys in use are in no sealed copy, and says how many records it is about.
-/// Those of a development home repeat. The daemon refuses the same, whoever asks it.
+/// Refuses a command if master keys in use are in no sealed copy; `risk` is what the command would do. The message
+/// counts the records. A development home is exempt: its keys can be made again. The daemon refuses the same.
 ///
 /// # Errors
 /// [`Failure::NotSealed`].

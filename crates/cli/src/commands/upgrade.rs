@@ -18,31 +18,31 @@ use std::path::Path;
 use std::process::Command;
 use wire::control::{CONTROL_VERSION, Outdated, Personality, Refusal, Status, Upgrade};
 
-/// What was done, as it is printed for programs.
+/// The result of the upgrade, as JSON prints it.
 #[derive(Default, Serialize)]
 struct Outcome {
     dry_run: bool,
-    /// Replaced; with `dry_run`, those that would be.
+    /// Processes that were replaced; with `dry_run`, those that would be.
     replaced: Vec<String>,
-    /// Left as they are, and why.
+    /// Processes that run on, each with the reason.
     kept: Vec<Kept>,
 }
 
-/// A process that runs on.
+/// A process that was not replaced.
 #[derive(Serialize)]
 struct Kept {
     process: String,
     cause: String,
 }
 
-/// Replaces what runs an older program.
+/// Replaces the processes that run an older program.
 pub fn run(asked: Option<&Path>, typed: &Typed) -> Result<(), Failure> {
     let &Typed { dry_run, lose_keys, json } = typed;
     let home = session::open_home(asked)?;
     home.check_trust()?;
     let programs = home.settings()?.programs;
     let facility = session::connect(asked)?;
-    // The running daemon has greeted this program: theirs is the version that the installed ones must have.
+    // The running daemon has greeted this program, so its version is the one that the installed programs must have.
     for program in [&programs.daemon, &programs.card] {
         same_version(program)?;
     }
@@ -56,7 +56,7 @@ pub fn run(asked: Option<&Path>, typed: &Typed) -> Result<(), Failure> {
             apart.cards
         )));
     }
-    // A keeper hands its keys over, or stays; one that died over it would take these with it.
+    // If a keeper dies while handing its keys over, unsealed keys are lost.
     if status.outdated.keeper && !dry_run && !lose_keys {
         unsealed::check(&status, "replacing the keeper risks them")?;
     }
@@ -85,7 +85,7 @@ fn replace(
         let step = Upgrade::Keeper { lose_keys };
         match facility.upgrade(step) {
             Ok(()) => outcome.replaced.push(name(step)),
-            // Cards and daemon work with it as it is: it is of the same version.
+            // The previous keeper stays: cards and daemon can work with it, since its version is the same.
             Err(FacilityError::Refused {
                 refusal: refusal @ (Refusal::Invalid(_) | Refusal::Storage { .. } | Refusal::NoKeeper),
                 ..
@@ -115,8 +115,8 @@ fn replace(
     Ok(())
 }
 
-/// What is to be replaced, in order; with the keeper every coprocessor, which otherwise would not get changes of its
-/// keys.
+/// The processes to replace, in order. With the keeper, every coprocessor is replaced: otherwise it would not get
+/// changes of the new keeper's keys.
 fn steps(status: &Status, keeper: bool) -> Vec<Upgrade> {
     let outdated = &status.outdated;
     let is_meant = |card: &&wire::control::CardRow| {

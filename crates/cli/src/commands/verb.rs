@@ -39,7 +39,7 @@ pub fn run(asked: Option<&Path>, typed: &Typed) -> Result<(), Failure> {
     let object =
         object.as_object().ok_or_else(|| Failure::Usage("parameters: expected a JSON object".to_owned()))?;
     let (mut answer, codes) = call(&session::connect(asked)?, verb, typed.domain, object, &files)?;
-    // What went into files is not printed as well.
+    // Parameters that went into files are not printed.
     if let Some(fields) = answer.as_object_mut() {
         fields.retain(|field, _| {
             !files.iter().any(|(position, _)| verb.entry().parameters[*position].name == field)
@@ -56,7 +56,8 @@ fn find(name: &str) -> Result<Verb, Failure> {
         .ok_or_else(|| Failure::Usage(format!("no verb is called {name}; `cryptand verb` lists them")))
 }
 
-/// Calls a verb; its answer as JSON, and its codes. Output parameters at these positions go into files.
+/// Calls a verb; returns its answer as JSON, and its codes. Output parameters at the positions in `files` go into
+/// files.
 pub(super) fn call(
     facility: &Facility,
     verb: Verb,

@@ -1,4 +1,4 @@
-//! `cryptand verify`.
+//! `cryptand verify`: verifies signed messages, and files with detached signatures.
 
 use crate::args::Verify;
 use crate::failure::{Failure, PgpFailure};
@@ -58,8 +58,8 @@ pub fn run(typed: &Verify) -> Result<(), Failure> {
     })
 }
 
-/// The detached signatures that were named, and the inputs. `verify SIG FILE` is what other programs take: a signature
-/// and its text, unless each of the two can be verified by itself.
+/// The named detached signatures, and the inputs. `verify SIG FILE` is accepted as in other programs: a signature and
+/// its text. It does not apply if each of the two files can be verified by itself.
 fn asked(typed: &Verify) -> Result<(Option<&Path>, Vec<Pair>), Failure> {
     if let (None, [signature, text]) = (&typed.signature, typed.inputs.as_slice())
         && !detached::holds_signatures(text)
@@ -75,7 +75,7 @@ fn asked(typed: &Verify) -> Result<(Option<&Path>, Vec<Pair>), Failure> {
     Ok((typed.signature.as_deref(), pairs(typed)?))
 }
 
-/// Whether a file that holds no signatures alone is the text of one that does, and no message of its own.
+/// Whether `text`, which is no file of signatures alone, is the text that `signature` signs, and no message of its own.
 fn is_text_of(text: &Path, signature: &Path) -> bool {
     names::without_ending(text).is_err() || detached::text_of(signature).is_none_or(|beside| beside == text)
 }
@@ -84,12 +84,12 @@ fn is_text_of(text: &Path, signature: &Path) -> bool {
 struct Beside {
     text: PathBuf,
     signatures: Vec<u8>,
-    /// Where they were found, if they are not what was named.
+    /// File in which the signatures were found; none if that file was the one named.
     name: Option<PathBuf>,
 }
 
-/// What lies beside an input; nothing where it is a message itself. Where its text is asked for, what may be a message
-/// is taken for one: others have none to give.
+/// The signatures and the text beside an input; none if the input is itself a message. With `is_text_asked`, a file
+/// that may be a message counts as one, since detached signatures yield no text.
 fn beside(path: &Path, is_text_asked: bool) -> Result<Option<Beside>, Failure> {
     let content = detached::content(path);
     match content {
@@ -120,7 +120,7 @@ fn pairs(typed: &Verify) -> Result<Vec<Pair>, Failure> {
     if typed.inputs.len() > 1 && (typed.signature.is_some() || typed.output.is_some()) {
         return Err(Failure::Usage("--signature and -o go with one input".to_owned()));
     }
-    // Where nothing is written, no name is needed.
+    // If nothing is written, no name is needed.
     let asked = typed.output.as_deref().unwrap_or(Path::new("-"));
     if typed.output.is_none() && typed.inputs.len() > 1 {
         let pair = |path: &PathBuf| Pair { input: Some(path.clone()), target: Target::Stdout };

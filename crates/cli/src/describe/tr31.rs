@@ -1,4 +1,4 @@
-//! What the header of a TR-31 key block says, with the meanings that ANSI X9.143 gives.
+//! The header of a TR-31 key block as fields, with the meanings that ANSI X9.143 gives.
 
 use super::Field;
 use token::tr31::Tr31;
@@ -28,7 +28,7 @@ pub fn fields(block: &[u8]) -> Result<Vec<Field>, String> {
     Ok(fields)
 }
 
-/// A value with its meaning, where that is known.
+/// A value with its meaning, if the meaning is known.
 fn named(value: &str, meanings: &[(&str, &str)]) -> String {
     match meanings.iter().find(|(known, _)| *known == value) {
         Some((_, meaning)) => format!("{value}: {meaning}"),

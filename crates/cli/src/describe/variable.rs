@@ -83,14 +83,14 @@ fn of_key(key: &VariableKey, version: PayloadVersion, is_aes: bool) -> Vec<Field
     fields
 }
 
-/// Length of the key, as far as that of the payload tells it: 12 bytes of header, 32 of hash, the key, zeros to a
+/// Length of the key, as far as the payload's length tells: 12 bytes of header, 32 of hash, the key, zeros to a
 /// multiple of 8.
 fn length(payload_bytes: usize, version: PayloadVersion, is_aes: bool) -> Option<Field> {
     if version == PayloadVersion::Fixed {
         return Some(("length", "hidden by the payload".to_owned()));
     }
     let most = payload_bytes.checked_sub(44)?;
-    // Of AES each length is followed by four zeros.
+    // In AES, each key length is followed by four zero bytes.
     let text = if is_aes {
         format!("{} bytes", most.saturating_sub(4))
     } else {

@@ -16,7 +16,7 @@ pub enum PgpFailure {
     Pipeline {
         /// The input's name.
         name: String,
-        /// Why.
+        /// The pipeline's error.
         error: Error,
     },
     /// A passphrase gave a session key that does not fit: wrong, or the message is damaged. Messages of this kind do
@@ -27,84 +27,84 @@ pub enum PgpFailure {
     },
     /// The key store failed.
     Keyring(KeyringError),
-    /// Nobody is meant by a name.
+    /// A name matches no certificate, or several.
     Find(FindError),
     /// A certificate must not be used.
     Unusable {
-        /// As it was asked for.
+        /// The certificate's name, as it was typed.
         who: String,
-        /// Why.
+        /// The reason why it must not be used.
         cause: Unusable,
     },
     /// A file holds no certificate.
     Certificate {
-        /// Its name.
+        /// The file's name.
         name: String,
-        /// Why.
+        /// The defect of the file's content.
         cause: CertificateError,
     },
-    /// A private key did not do its part.
+    /// A private key did not sign or decrypt.
     PrivateKey {
-        /// Whose.
+        /// Name of the key's owner.
         who: String,
-        /// Why.
+        /// The private key's error.
         cause: PrivateKeyError,
     },
     /// There is a certificate, but its private key is not here.
     NoPrivateKey {
-        /// Whose.
+        /// Name of the key's owner.
         who: String,
-        /// Of the certificate.
+        /// Fingerprint of the certificate.
         fingerprint: String,
     },
-    /// No key is the default one.
+    /// No key is set as default, and the store has no private key that is the only one to use.
     NoDefaultKey {
         /// Private keys of the store: fingerprint and user id.
         candidates: Vec<(String, String)>,
     },
     /// An archive holds something that is not extracted, or is damaged.
     Archive {
-        /// The archive.
+        /// The archive's name.
         name: String,
-        /// What is wrong.
+        /// The archive's defect.
         cause: String,
     },
-    /// What an archive holds was not written.
+    /// An archive's content could not be written.
     Extraction {
-        /// The archive.
+        /// The archive's name.
         name: String,
-        /// What failed.
+        /// The failed operation and its cause.
         cause: String,
     },
-    /// Some of several files failed; each one's reason was said before.
+    /// Some of several files failed; each reason was printed before.
     Several {
-        /// How many failed.
+        /// Number of files that failed.
         failed_count: usize,
-        /// Of how many.
+        /// Number of all files.
         count: usize,
-        /// The code that all of them share, or 1.
+        /// Exit code that all failures share, or 1.
         exit_code: u8,
     },
-    /// Some of several keys were not taken in; each one's reason was said before.
+    /// Some of several keys were not imported; the reason for each was printed before.
     SomeKeys {
-        /// How many were not.
+        /// Number of keys that were not imported.
         failed_count: usize,
-        /// Of how many.
+        /// Number of all keys.
         count: usize,
     },
     /// A file is no message, and no signatures lie beside it.
     NoSignatures {
-        /// Its name.
+        /// The file's name.
         name: String,
     },
-    /// The agent was not reached, or did not do what it was asked.
+    /// The agent was not reached, or refused or failed.
     Agent(AgentError),
     /// A signal ended the work.
     Interrupted,
 }
 
 impl PgpFailure {
-    /// Of an input's name and what the pipeline said.
+    /// The failure for an input's name and the pipeline's error.
     pub fn pipeline(name: &str, error: Error) -> Self {
         match error {
             Error::Interrupted => Self::Interrupted,
@@ -112,7 +112,7 @@ impl PgpFailure {
         }
     }
 
-    /// See docs/openpgp.md, exit codes.
+    /// The exit code, as docs/openpgp.md lists it.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Pipeline { error, .. } => match error {
@@ -145,7 +145,7 @@ impl PgpFailure {
     }
 }
 
-/// What to do about an error of the pipeline, in words of this program's flags.
+/// Advice on a pipeline error, in terms of this program's flags.
 fn next(error: &Error) -> Option<&'static str> {
     match error {
         Error::NotOpened(why) if why.is_passphrase => {
@@ -176,7 +176,7 @@ fn next(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Whether an error does not say itself which file it is about.
+/// Whether the error's text leaves out the file's name.
 fn is_nameless(error: &Error) -> bool {
     matches!(
         error,

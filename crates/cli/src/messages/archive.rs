@@ -9,7 +9,7 @@ mod unpack;
 pub use pack::{Noted, pack};
 pub use unpack::{Listed, Unpacking};
 
-/// Most folders within one another.
+/// Upper bound of folders within one another.
 const DEPTH_MAX: usize = 256;
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
         ]);
         assert!(extracted(&closed, &target, false).is_err());
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
-        // Their modes are the archive's where all is well.
+        // The modes are the archive's if all is authentic.
         extracted(&closed, &target, true).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&target), mode(&target.join("a")), mode(&target.join("c"))), (0o500, 0, 0o400));
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(fs::read(target.join("c/d/file")).unwrap(), b"text");
     }
 
-    /// Whoever owns the folder around it can rename what is in it at any time: nothing lands elsewhere.
+    /// The owner of the parent folder can rename entries at any time: no file lands outside the extracted folder.
     #[test]
     fn a_folder_that_is_moved_away_takes_what_is_extracted_along() {
         let base = tempfile::tempdir().unwrap();
@@ -267,7 +267,7 @@ mod tests {
         assert!(lines[0].starts_with("absolute: a link to /etc/passwd, out of the folder"), "{lines:?}");
         let names: Vec<_> = fs::read_dir(&target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["file"]);
-        // Asked for, the links are there, and nothing was written through one.
+        // With `outside_links` the links exist, and no file was written through them.
         let asked = base.path().join("asked");
         let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), Some(&asked), true).unwrap();
         writer.write_all(&stream).unwrap();
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(unpacking.finish().unwrap().left_out.lines().count(), 2);
         assert_eq!(fs::read_link(asked.join("absolute")).unwrap(), Path::new("/etc/passwd"));
         assert_eq!(fs::read_link(asked.join("a/above")).unwrap(), Path::new("../../evil"));
-        // A list tells them apart.
+        // A list distinguishes them.
         let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), None, false).unwrap();
         writer.write_all(&stream).unwrap();
         drop(writer);

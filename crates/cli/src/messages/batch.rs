@@ -12,16 +12,16 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Longest file, on average, of those that are worked on side by side: longer ones have threads of their own.
+/// Longest average length of files that are worked on side by side: longer files use several threads each.
 const SMALL_BYTES_MAX: u64 = 1 << 20;
-/// Fewest files that are worked on side by side.
+/// Smallest number of files that are worked on side by side.
 const FILES_MIN: usize = 4;
 
-/// What was done to one file.
+/// The result for one file.
 pub struct Done {
-    /// By the pipeline.
+    /// The pipeline's summary.
     pub summary: Summary,
-    /// The file that its signatures were found in, where that was not named.
+    /// The file in which the signatures were found, if that file was not named.
     pub signatures_in: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl From<Summary> for Done {
     }
 }
 
-/// What a command shows of each file.
+/// Prints a command's result for each file.
 pub struct Reporter<'a> {
     show: &'a ShowOptions,
     screen: &'a Screen,
@@ -42,7 +42,7 @@ pub struct Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    /// Of what was asked.
+    /// A reporter with these options.
     pub fn new(
         show: &'a ShowOptions,
         screen: &'a Screen,
@@ -52,7 +52,7 @@ impl<'a> Reporter<'a> {
         Self { show, screen, is_stdout_taken, name }
     }
 
-    /// Tells what became of one file.
+    /// Prints the result for one file.
     fn done(&self, input: &str, output: Option<&str>, done: &Done) -> Result<(), Failure> {
         let Done { summary, signatures_in } = done;
         if self.show.json {
@@ -61,7 +61,7 @@ impl<'a> Reporter<'a> {
         if !self.show.quiet {
             let line = summary::line(summary, signatures_in.as_deref());
             let mut verdicts = summary::signatures(&summary.signatures, self.name);
-            // Of what was opened, how; of what was verified, the verdict.
+            // An opened message's form comes first, or a verified message's verdict.
             let (first, rest) = match summary.form {
                 None if !verdicts.is_empty() => {
                     (verdicts.remove(0), verdicts.into_iter().chain([line]).collect())
@@ -80,7 +80,7 @@ impl<'a> Reporter<'a> {
         Ok(())
     }
 
-    /// Tells why one of several files failed.
+    /// Prints why one of several files failed.
     fn failed(&self, input: &str, failure: &Failure) -> Result<(), Failure> {
         if self.show.json {
             self.print_json(&FailureReport::new(input, failure))?;
@@ -98,8 +98,8 @@ impl<'a> Reporter<'a> {
     }
 }
 
-/// Works on every pair; where several of them fail, says so for each, and goes on. `work` is told whether others
-/// work beside it, and should keep to its own thread then.
+/// Works on every pair. If several pairs are given, each failure is printed and the work continues. `work` is told
+/// whether other pairs run beside it; it should then keep to its own thread.
 pub fn run(
     pairs: &[Pair],
     threads: usize,
@@ -112,7 +112,7 @@ pub fn run(
         reporter.screen.clear();
         return match outcome {
             Ok(done) => reporter.done(&pair.name(), pair.output().as_deref(), &done),
-            // At a prompt a signal looks like an answer that did not come.
+            // A signal at a prompt looks like a missing answer.
             Err(_) if interrupted.load(Ordering::Relaxed) => Err(PgpFailure::Interrupted.into()),
             Err(failure) => {
                 if reporter.show.json {
@@ -140,7 +140,7 @@ pub fn run(
                 }
             };
             if let Err(failure) = told {
-                // Nobody listens any more: the rest is not worth the work.
+                // Nobody reads the reports any more: the remaining files are skipped.
                 next.store(pairs.len(), Ordering::Relaxed);
                 *broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             }

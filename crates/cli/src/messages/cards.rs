@@ -10,7 +10,7 @@ use openpgp::{PrivateKey, PrivateKeyError};
 use std::sync::Arc;
 use wire::Label;
 
-/// The private half of a key on the cards of a home, whose daemon is started where it does not run.
+/// The private half of a key on the cards of a home, whose daemon is started if it does not run.
 pub fn open(who: &str, place: &CardPlace, public: KeyPacket) -> Result<Arc<dyn PrivateKey>, Failure> {
     let label = label(&place.label)?;
     let facility = connect(place)?;
@@ -23,17 +23,17 @@ pub fn connect(place: &CardPlace) -> Result<Facility, Failure> {
     session::connect_or_start(&place.home)
 }
 
-/// A label as it was typed.
+/// Parses a label.
 pub fn label(text: &str) -> Result<Label, Failure> {
     Label::new(text).map_err(|error| Failure::Usage(format!("{text}: {error}")))
 }
 
-/// For `map_err`: what the card did not do.
+/// For `map_err`: the failure of a private key on a card.
 pub fn failed(who: &str, cause: PrivateKeyError) -> Failure {
     PgpFailure::PrivateKey { who: who.to_owned(), cause }.into()
 }
 
-/// Where a key on cards is, for people.
+/// Place of a key on cards, as text for people.
 pub fn place_name(place: &CardPlace) -> String {
     format!("label {}, domain {}, home {}", place.label, place.domain, place.home.display())
 }

@@ -7,10 +7,11 @@ use openpgp::form::CHUNK_BITS_WRITTEN;
 use openpgp::{AeadAlgorithm, CompressionAlgorithm, Fingerprint, Form, Protection, SymmetricKeyAlgorithm};
 use pipeline::Compression;
 
-/// Level of compression where none is given: what gpg and zlib use.
+/// Default level of compression, as in gpg and zlib.
 const LEVEL_DEFAULT: u8 = 6;
 
-/// The form of what was typed. `recipients` are the certificates' announcements; none where passphrases alone open it.
+/// The form that the options ask for. `recipients` are the announcements of the certificates, empty if only passphrases
+/// open the message.
 pub fn form(typed: &Encrypt, recipients: &[Announced]) -> Result<Form, Failure> {
     let best = if recipients.is_empty() {
         Form { cipher: SymmetricKeyAlgorithm::AES256, protection: Protection::SeipdV1 }
@@ -44,7 +45,7 @@ pub fn form(typed: &Encrypt, recipients: &[Announced]) -> Result<Form, Failure> 
         None if is_tdes => Protection::SeipdV1,
         None => best.protection,
     };
-    // A recipient that announces nothing but TDES gets AES with AEAD where AEAD was typed.
+    // A recipient that announces only TDES gets AES with AEAD if AEAD was asked for.
     let cipher = if is_tdes && aead.is_some() { SymmetricKeyAlgorithm::AES128 } else { cipher };
     Ok(Form { cipher, protection })
 }

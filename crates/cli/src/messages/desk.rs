@@ -16,23 +16,23 @@ use pipeline::Run;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What a command has before its work begins.
+/// The environment that a command's work needs.
 pub struct Desk {
     /// The key store.
     pub store: Keyring,
-    /// What a person sees.
+    /// The progress bar and the lines on standard error.
     pub screen: Screen,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Desk {
-    /// For work on files. Of several, the bar counts the bytes of all.
+    /// The environment for work on files; the progress bar counts the bytes of all of them.
     pub fn new(show: &ShowOptions, store: &StoreOptions, pairs: &[Pair]) -> Result<Self, Failure> {
         let total = (pairs.len() > 1).then(|| batch::bytes_of(pairs));
         Self::with(store, Screen::new(show.quiet || show.json, total))
     }
 
-    /// For work that is done at once, and shows no bar.
+    /// The environment for quick work without a progress bar.
     pub fn bare(store: &StoreOptions) -> Result<Self, Failure> {
         Self::with(store, Screen::new(true, None))
     }
@@ -52,8 +52,8 @@ impl Desk {
         Ok(Keys::new(&self.store, self.asker(typed.batch))?.with_passphrases(for_keys, for_messages))
     }
 
-    /// Works on every pair, and shows what became of each. Reports go to standard error where one of them, or what is
-    /// asked otherwise, goes to standard output.
+    /// Works on every pair, and prints the result for each. With `is_stdout_taken`, standard output carries a message
+    /// or a text, and reports go to standard error.
     pub fn each(
         &self,
         layout: &Layout,
@@ -72,7 +72,7 @@ impl Desk {
     }
 }
 
-/// Whether an output of these goes to standard output.
+/// Whether any of these outputs is standard output.
 pub fn takes_stdout(pairs: &[Pair]) -> bool {
     pairs.iter().any(|pair| pair.target == Target::Stdout)
 }

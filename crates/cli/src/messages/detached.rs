@@ -10,23 +10,23 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Longest file of detached signatures.
+/// Longest file of detached signatures, in bytes.
 const SIGNATURES_BYTES_MAX: u64 = 1 << 20;
 /// Endings of the signatures of a file, in the order that they are looked for.
 const ENDINGS: [&str; 2] = ["sig", "asc"];
-/// What ASCII armor begins with.
+/// Begin of ASCII armor.
 const ARMOR: &[u8] = b"-----BEGIN PGP ";
 
-/// What a file is, by its first bytes.
+/// Kind of a file, judged by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Signatures alone.
     Signatures,
-    /// A message in armor.
+    /// A message in ASCII armor.
     Message,
-    /// What begins as a packet of a message does, or quotes armor: a message, or anything else.
+    /// Possibly a message: the bytes begin as a message's packet does, or quote armor.
     Perhaps,
-    /// Nothing of OpenPGP.
+    /// No OpenPGP data.
     Other,
 }
 
@@ -35,7 +35,7 @@ pub fn holds_signatures(path: &Path) -> bool {
     content(path) == Content::Signatures
 }
 
-/// The signatures of a file that was named for them.
+/// The signatures in a file that was named as their file.
 pub fn signatures(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = keys::read(path)?.to_vec();
     if bytes.len() as u64 > SIGNATURES_BYTES_MAX {
@@ -55,7 +55,7 @@ pub fn signatures_of(text: &Path) -> Option<PathBuf> {
     beside.into_iter().find(|path| holds_signatures(path))
 }
 
-/// What a file is; of one that cannot be looked into beforehand, [`Content::Perhaps`].
+/// The kind of a file; [`Content::Perhaps`] for a file that can be read only once.
 pub fn content(path: &Path) -> Content {
     // Only a plain file is read twice: a pipe's bytes would be gone.
     if !path.is_file() {
@@ -80,8 +80,8 @@ fn content_of(head: &[u8]) -> Content {
     }
 }
 
-/// Of the packets: signatures to the end, or the first of what messages begin with. Files of other kinds begin with an
-/// octet like that of a packet too (PNG), and fail at the version of the signature.
+/// The kind of binary packets: signatures to the end, or the first packet of a message. Other kinds of files may begin
+/// with such an octet too (PNG), but fail at the signature's version.
 fn content_of_packets(mut bytes: &[u8]) -> Content {
     let mut splitter = Splitter::new();
     let mut is_version_next = false;
@@ -92,7 +92,7 @@ fn content_of_packets(mut bytes: &[u8]) -> Content {
                 Tag::OnePassSignature | Tag::CompressedData | Tag::LiteralData | Tag::Marker => {
                     return Content::Perhaps;
                 }
-                // Encrypted: what reads it says so.
+                // Encrypted data: the command that reads it reports that.
                 Tag::PublicKeyEncryptedSessionKey
                 | Tag::SymKeyEncryptedSessionKey
                 | Tag::SymEncryptedData

@@ -23,9 +23,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 pub use opening::Opening;
 
-/// Longest file of certificates that is read.
+/// Longest file of certificates that is read, in bytes.
 const CERTIFICATES_BYTES_MAX: u64 = 256 << 20;
-/// How often a passphrase is asked for.
+/// Upper bound of prompts for one passphrase.
 const ASKED_MAX: usize = 3;
 
 /// The keys of a command, in the store and in files.
@@ -34,24 +34,24 @@ pub struct Keys<'a> {
     asker: Asker<'a>,
     now: Timestamp,
     cards: Cards,
-    /// Given for private keys; those for messages come behind them where a message is opened.
+    /// Passphrases for private keys; those for messages are tried after them when a message is opened.
     key_passphrases: Vec<Passphrase>,
     message_passphrases: Vec<Passphrase>,
-    /// Cards that compute with clear RSA keys, where that was asked for.
+    /// Cards that compute with clear RSA keys; none unless asked for.
     accelerators: Option<Accelerators>,
     unlocked: Mutex<Unlocked>,
-    /// The user's agent and the keys that it holds, once it was asked; none where none is to be used or none runs.
+    /// The user's agent and its keys, once asked for; none if no agent runs or is to be used.
     agent: OnceLock<Option<Holder>>,
 }
 
-/// The user's agent, and what it holds.
+/// The user's agent, and the fingerprints of the keys that it holds.
 struct Holder {
     agent: Arc<Agent>,
     fingerprints: Vec<Vec<u8>>,
 }
 
 impl<'a> Keys<'a> {
-    /// Of a store, now.
+    /// The keys of a store, as valid at the present time.
     pub fn new(store: &'a Keyring, asker: Asker<'a>) -> Result<Self, Failure> {
         Ok(Self {
             store,
@@ -66,30 +66,30 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// With these passphrases for private keys, and for messages.
+    /// Adds passphrases for private keys and for messages.
     pub fn with_passphrases(mut self, for_keys: Vec<Passphrase>, for_messages: Vec<Passphrase>) -> Self {
         self.key_passphrases = for_keys;
         self.message_passphrases = for_messages;
         self
     }
 
-    /// With cards that compute with clear RSA keys.
+    /// Adds cards that compute with clear RSA keys.
     pub fn on(mut self, accelerators: Option<Accelerators>) -> Self {
         self.accelerators = accelerators;
         self
     }
 
-    /// The store.
+    /// The key store.
     pub fn store(&self) -> &'a Keyring {
         self.store
     }
 
-    /// Who is asked.
+    /// The source of prompted passphrases.
     pub fn asker(&self) -> &Asker<'a> {
         &self.asker
     }
 
-    /// Certificates whose signatures count: those of these names, or without names all of the store.
+    /// Certificates whose signatures count: those of these names; without names, all of the store.
     pub fn known(&self, names: &[String]) -> Result<Known<'a>, Failure> {
         if names.is_empty() {
             return Ok(Known::Store(self.store));
@@ -98,14 +98,14 @@ impl<'a> Keys<'a> {
         Ok(Known::Named(found.concat()))
     }
 
-    /// The certificates that a name means: one of the store, or all of a file.
+    /// The certificates that match a name: one of the store, or all of a file.
     pub fn find(&self, who: &str) -> Result<Vec<Arc<Certificate>>, Failure> {
         match Who::parse(who) {
             Who::File(path) => of_file(&path),
             _ => match self.store.find(who, self.now)? {
                 Ok(found) => Ok(vec![found]),
                 Err(nobody) => {
-                    // It may be in a file that cannot be read.
+                    // The certificate may be in a file that cannot be read.
                     self.store.problems()?.iter().for_each(warn_of);
                     Err(nobody.into())
                 }
@@ -118,7 +118,7 @@ impl<'a> Keys<'a> {
         certificate.check(self.now).map_err(|cause| unusable(who, cause))
     }
 
-    /// The certificate that signs where none is named: the one that was settled, else the only one with a private key.
+    /// The certificate that signs if none is named: the one set as default, or else the only one with a private key.
     pub fn default_certificate(&self) -> Result<Arc<Certificate>, Failure> {
         if let Some(digits) = self.store.settings()?.default_key {
             return Ok(self.store.find(&digits, self.now)??);
@@ -132,7 +132,7 @@ impl<'a> Keys<'a> {
         let usable: Vec<_> = own.iter().filter(|certificate| certificate.check(self.now).is_ok()).collect();
         match (usable.as_slice(), own.as_slice()) {
             ([one], _) => Ok(Arc::clone(one)),
-            // The only one is named with what is wrong with it.
+            // A single certificate is returned, so that the error names its defect.
             ([], [one]) => Ok(Arc::clone(one)),
             _ => {
                 let name = |certificate: &&Arc<Certificate>| {
@@ -153,7 +153,7 @@ impl<'a> Keys<'a> {
         Ok(self.store.privates()?.iter().any(|private| private.certificate().fingerprint() == fingerprint))
     }
 
-    /// Signers of these names, each with the first of its signing keys whose private half is to be had.
+    /// Signers of these names, each with its newest signing key whose private half is available.
     pub fn signers(&self, names: &[String], with_default: bool) -> Result<Vec<Signer>, Failure> {
         let mut signers = Vec::new();
         for name in names {
@@ -172,7 +172,7 @@ impl<'a> Keys<'a> {
         let valid = self.check(who, certificate)?;
         let keys = valid.signing_keys().map_err(|cause| unusable(who, cause))?;
         let mut missing = None;
-        // The newest first: that is the one which the owner means to use.
+        // The newest first: it is the one that the owner means to use.
         for key in keys.iter().rev() {
             match self.private_key(who, &key.fingerprint()) {
                 Ok(Some(private)) => {
@@ -191,11 +191,11 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Certificates whose signatures count: of the store, or those that were named alone.
+/// Certificates whose signatures count.
 pub enum Known<'a> {
-    /// All of the store.
+    /// All certificates of the store.
     Store(&'a Keyring),
-    /// These.
+    /// Only the named certificates.
     Named(Vec<Arc<Certificate>>),
 }
 
@@ -214,7 +214,7 @@ impl Verifiers for Known<'_> {
     }
 }
 
-/// Says which file of the store was passed over, and why.
+/// Prints which file of the store was skipped, and why.
 pub fn warn_of(problem: &Problem) {
     eprintln!("cryptand: warning: passed over: {}", problem.cause);
 }

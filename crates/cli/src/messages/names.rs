@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Endings of encrypted files, taken off when they are decrypted.
 const ENDINGS: [&str; 4] = ["pgp", "gpg", "asc", "sig"];
 
-/// Where one output goes.
+/// The destination of one output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Standard output.
@@ -41,8 +41,8 @@ impl Pair {
     }
 }
 
-/// Sets outputs beside inputs. `asked` is what `--output` says: a file for one input, a folder for any number, `-`
-/// for one input; `rename` makes an output's name of an input's, or says why it cannot.
+/// Pairs inputs with outputs. `asked` is `--output`: a file for one input, a folder for any number, `-` for one input.
+/// `rename` derives an output's name from the input's, or says why it cannot.
 pub fn pairs(
     inputs: &[PathBuf],
     asked: Option<&Path>,
@@ -88,7 +88,7 @@ fn names_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/") || path.is_dir()
 }
 
-/// Two inputs that would become one output, and outputs that are inputs.
+/// Refuses two inputs with the same output, and outputs that are inputs.
 fn refuse_twins(pairs: &[Pair]) -> Result<(), Failure> {
     let mut outputs = HashSet::with_capacity(pairs.len());
     let inputs: HashSet<_> = pairs.iter().filter_map(|pair| pair.input.as_deref()).map(place).collect();
@@ -109,7 +109,7 @@ fn refuse_twins(pairs: &[Pair]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A path by which two names of one file are seen to be one: `a`, `./a` and `folder/../a`.
+/// A comparable path: `a`, `./a` and `folder/../a` give the same one.
 fn place(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match (folder.canonicalize(), path.file_name()) {
@@ -118,7 +118,7 @@ fn place(path: &Path) -> PathBuf {
     }
 }
 
-/// The input's name with an ending more.
+/// The input's name with a further ending.
 pub fn with_ending(input: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(input);
     name.push(".");

@@ -1,4 +1,4 @@
-//! The terminal of the progress bar, reported a little narrower than it is.
+//! The terminal of the progress bar, which reports a width a little smaller than the real one.
 
 use indicatif::TermLike;
 use rustix::termios::tcgetwinsize;
@@ -7,10 +7,10 @@ use std::io::{self, Write, stderr};
 /// Columns that stay free behind the bar. A terminal echoes a key press there (`^C`); without room it would begin a
 /// line with it, and the bar's own line would be left standing.
 const FREE_COLUMNS: u16 = 4;
-/// Of a terminal that does not tell its width.
+/// Columns of a terminal that does not tell its width.
 const COLUMNS_DEFAULT: u16 = 80;
 
-/// Standard error.
+/// Standard error as the bar's terminal, [`FREE_COLUMNS`] narrower.
 #[derive(Debug)]
 pub struct Narrow;
 
@@ -52,7 +52,7 @@ impl TermLike for Narrow {
     }
 }
 
-/// Moves the cursor (ECMA-48, CUU to CUB); no step is no step, where a terminal would take it for one.
+/// Moves the cursor (ECMA-48, CUU to CUB). Zero steps write nothing: a terminal would take a zero for one.
 fn steer(steps: usize, direction: char) -> io::Result<()> {
     if steps == 0 {
         return Ok(());

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Most passphrases that can be given at once.
+/// Upper bound of passphrases given at once.
 const GIVEN_MAX: usize = 64;
 
 /// How often a new passphrase is asked for until both answers are the same.
@@ -38,7 +38,7 @@ pub fn of_file(path: &Path) -> Result<Passphrase, Failure> {
     Ok(Passphrase::new(line))
 }
 
-/// Byte by byte: what follows the line in a pipe is somebody else's.
+/// Reads byte by byte: the bytes after the line in a pipe belong to another reader.
 fn first_line(mut reader: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut line = Zeroizing::new(Vec::with_capacity(PASSPHRASE_BYTES_MAX + 1));
     let mut byte = Zeroizing::new([0]);
@@ -57,7 +57,7 @@ fn first_line(mut reader: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(line)
 }
 
-/// Asks the person, where there is one.
+/// Prompts a person for passphrases, if there is a terminal.
 pub struct Asker<'a> {
     may_ask: bool,
     screen: &'a Screen,
@@ -65,12 +65,12 @@ pub struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// On the terminal, unless `batch`.
+    /// Prompts on the terminal, unless `batch`.
     pub fn new(batch: bool, screen: &'a Screen, interrupted: &'a AtomicBool) -> Self {
         Self { may_ask: !batch, screen, interrupted }
     }
 
-    /// A passphrase; none where nobody can be asked, or nobody answers.
+    /// A passphrase; none if there is no terminal, or no answer.
     pub fn ask(&self, question: &str) -> Result<Option<Passphrase>, Failure> {
         if !self.may_ask {
             return Ok(None);
@@ -86,7 +86,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// A new passphrase, asked for twice. `instead` says which flag gives one where nobody can be asked.
+    /// A new passphrase, asked for twice. `instead` names the flag that gives one without a terminal.
     pub fn ask_new(&self, question: &str, instead: &str) -> Result<Passphrase, Failure> {
         for _ in 0..NEW_ASKED_MAX {
             let nobody = || Failure::Usage(format!("no passphrase was typed: {instead}"));

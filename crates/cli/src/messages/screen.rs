@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Work that ends sooner shows no bar.
+/// Time before the bar appears: shorter work shows no bar.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// How often the bar is drawn at most.
+/// Upper bound of drawings of the bar per second.
 const DRAWN_HERTZ: u8 = 20;
 
-/// The bar, where one is shown, and the lines above it. One for all files of a command.
+/// The progress bar, if one is shown, and the lines above it; one for all files of a command.
 pub struct Screen {
     is_shown: bool,
     begin: Instant,
@@ -26,16 +26,16 @@ pub struct Screen {
 
 #[derive(Default)]
 struct State {
-    /// Input bytes of all files; none where they are not known.
+    /// Input bytes of all files; none if unknown.
     bytes_total: Option<u64>,
-    /// Whether the total is that of all files, not of the one that begins.
+    /// Whether the total covers all files, rather than the current one.
     is_total_fixed: bool,
     bar: Option<ProgressBar>,
 }
 
 impl Screen {
-    /// A bar is shown on a terminal, unless `quiet`. `bytes_total` of several files; none for one, whose length
-    /// the pipeline tells.
+    /// The bar is shown on a terminal, unless `quiet`. `bytes_total` is the sum of several files; none for one file,
+    /// whose length the pipeline reports.
     pub fn new(quiet: bool, bytes_total: Option<u64>) -> Self {
         let state = State { bytes_total, is_total_fixed: bytes_total.is_some(), bar: None };
         Self {
@@ -52,7 +52,7 @@ impl Screen {
         self.aside(|| eprintln!("{line}"));
     }
 
-    /// Does something with the terminal while the bar is away.
+    /// Runs `work` with the terminal while the bar is hidden.
     pub fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
         let bar = self.state().bar.clone();
         match bar {
@@ -61,12 +61,12 @@ impl Screen {
         }
     }
 
-    /// For work whose caller takes care of what warnings would warn of.
+    /// A progress that drops warnings, for callers that handle their causes.
     pub fn without_warnings(&self) -> WithoutWarnings<'_> {
         WithoutWarnings(self)
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn clear(&self) {
         if let Some(bar) = self.state().bar.take() {
             bar.finish_and_clear();
@@ -126,7 +126,7 @@ fn bar(total: Option<u64>, elapsed: Duration) -> ProgressBar {
     let template = if total.is_some() { TEMPLATE } else { TEMPLATE_ENDLESS };
     // The templates are ours and sound; the library's own look is no reason to fail.
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    // Over all of the time: what a bar that begins late estimates from its first steps is nonsense.
+    // Average over the whole time: an estimate from the first steps of a late bar would be useless.
     let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
         let _ = write!(out, "{}/s", DecimalBytes(rate_of(state.pos(), state.elapsed()) as u64));
     };
@@ -150,7 +150,7 @@ fn rate_of(bytes: u64, elapsed: Duration) -> f64 {
 
 const TEMPLATE: &str = "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {rate}, {left} left";
 const TEMPLATE_ENDLESS: &str = "{spinner} {decimal_bytes}, {rate}, {elapsed}";
-/// Longest time left that is told: a century.
+/// Longest remaining time that is shown: a century, in seconds.
 const SECONDS_MAX: f64 = 3.2e9;
 
 #[cfg(test)]

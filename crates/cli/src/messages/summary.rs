@@ -13,7 +13,7 @@ pub struct FileReport<'a> {
     /// Name of the output, if one is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<&'a str>,
-    /// Cipher and packet.
+    /// Cipher and packet format of the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     form: Option<String>,
     input_bytes: u64,
@@ -27,7 +27,7 @@ pub struct FileReport<'a> {
     signatures: Vec<SignatureJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     opened_by: Option<&'a str>,
-    /// Name in the message: what a stranger wrote.
+    /// File name in the message, which its sender chose and which is not trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     literal_name: Option<String>,
 }
@@ -63,7 +63,7 @@ pub struct FailureReport<'a> {
 }
 
 impl<'a> FileReport<'a> {
-    /// Of a summary.
+    /// The report of a file with this summary.
     pub fn new(input: &'a str, output: Option<&'a str>, summary: &'a Summary) -> Self {
         let bytes = summary.text_bytes;
         let stages = summary.stages.iter().map(|time| StageReport {
@@ -107,13 +107,13 @@ impl<'a> SignatureJson<'a> {
 }
 
 impl<'a> FailureReport<'a> {
-    /// Of a failure.
+    /// The report of a file with this failure.
     pub fn new(input: &'a str, failure: &crate::failure::Failure) -> Self {
         Self { input, error: failure.to_string(), exit_code: failure.exit_code() }
     }
 }
 
-/// Shortest time whose rate says something, in seconds.
+/// Shortest time for which a rate is shown, in seconds.
 const RATED_SECONDS_MIN: f64 = 0.05;
 
 /// The line for people, behind the names of input and output. `signatures_in` names the file that signatures were found

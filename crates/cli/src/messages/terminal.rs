@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 /// Longest passphrase in bytes; a terminal hands over no longer line.
 pub const PASSPHRASE_BYTES_MAX: usize = 4095;
-/// How long a look for a key press lasts: a signal that comes between two looks is noticed by then.
+/// Time of one wait for a key press: a signal between two waits is noticed this late at most.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
 /// The terminal that the process belongs to.
@@ -20,7 +20,7 @@ pub struct Terminal {
     file: File,
 }
 
-/// Why nothing was typed.
+/// Why a prompt was not answered.
 #[derive(Debug)]
 pub enum NotTyped {
     /// A signal came.
@@ -32,7 +32,7 @@ pub enum NotTyped {
 }
 
 impl Terminal {
-    /// The terminal of this process; none where it has none, as in a service or a script of cron.
+    /// The controlling terminal of this process; none without one, as in a service or a script of cron.
     pub fn open() -> Option<Self> {
         let file = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
         rustix::termios::isatty(&file).then_some(Self { file })
@@ -63,7 +63,7 @@ impl Terminal {
         }
     }
 
-    /// The line that is there: a terminal hands over whole lines.
+    /// The line that is ready: a terminal hands over whole lines.
     fn line(&self) -> Result<Passphrase, NotTyped> {
         let mut bytes = Zeroizing::new(vec![0; PASSPHRASE_BYTES_MAX + 1]);
         let length =
@@ -88,7 +88,7 @@ impl<'a> Silent<'a> {
         let mut modes = before.clone();
         modes.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL);
         modes.local_modes.insert(LocalModes::ICANON | LocalModes::ISIG);
-        // What was typed ahead, with echo, is not the passphrase.
+        // Input typed ahead, with echo, is not the passphrase.
         tcsetattr(file, OptionalActions::Flush, &modes)?;
         Ok(Self { file, before })
     }

@@ -7,31 +7,32 @@ use std::os::fd::{FromRawFd, OwnedFd};
 /// Length of a page in bytes.
 pub const PAGE_BYTES: usize = 4096;
 
-/// How well pages are kept.
+/// How well pages are protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `memfd_secret`: never swapped, dumped, traced, or mapped by the kernel.
     Secret,
     /// Never swapped, kept out of dumps.
     Locked,
-    /// Kept out of dumps.
+    /// Only kept out of dumps: the kernel may write them to a swap device.
     Plain,
 }
 
-/// Zeroed pages.
+/// Pages that were zero when they were mapped.
 pub struct Pages {
-    /// Their first byte.
+    /// First byte of the pages.
     pub start: *mut u8,
-    /// Their length in bytes.
+    /// Length of the pages in bytes.
     pub bytes: usize,
-    /// How well they are kept.
+    /// How well the pages are protected.
     pub kind: Kind,
 }
 
-/// The region of a program: `wanted` bytes, less where the limit of locked memory demands it, but at least `least`;
-/// where not even that can be locked, `wanted` bytes that are not. `None` if the system has no memory at all.
+/// The region of a program: `wanted` bytes, or less if the limit of locked memory demands it, but
+/// at least `least`. If not even `least` bytes can be locked, `wanted` bytes that are not locked.
+/// `None` if the system has no memory.
 pub fn region(wanted: usize, least: usize) -> Option<Pages> {
-    // A privileged program may lock beyond its limit, which only trying shows.
+    // A privileged program may lock more than its limit; only trying shows that.
     for bytes in [wanted, lockable(wanted)].into_iter().filter(|bytes| *bytes >= least) {
         if let Some(pages) = secret(bytes).or_else(|| locked(bytes)) {
             return Some(pages);
@@ -40,8 +41,8 @@ pub fn region(wanted: usize, least: usize) -> Option<Pages> {
     plain(wanted)
 }
 
-/// Pages for one computation that would not fit the region, Argon2id's: locked where the limit allows it, kept out
-/// of dumps always; wiped and unmapped at the end.
+/// Pages for the one computation that would not fit the region, Argon2id: locked if the limit
+/// allows it, always kept out of dumps; wiped and unmapped at the end.
 pub struct WorkPages {
     pages: Pages,
     blocks: usize,
@@ -50,7 +51,8 @@ pub struct WorkPages {
 const _: () = assert!(align_of::<Block>() <= PAGE_BYTES);
 
 impl WorkPages {
-    /// Room for as many blocks; only locked pages where they must be. `None` where the system does not give them.
+    /// Pages for this many blocks; if `must_be_locked`, only locked ones. `None` if the system does
+    /// not provide them.
     pub fn new(blocks: usize, must_be_locked: bool) -> Option<Self> {
         let bytes = blocks.checked_mul(size_of::<Block>())?.checked_next_multiple_of(PAGE_BYTES)?;
         let pages = mapped(bytes, MapFlags::PRIVATE | MapFlags::LOCKED, Kind::Locked);
@@ -58,10 +60,11 @@ impl WorkPages {
         Some(Self { pages, blocks })
     }
 
-    /// The blocks, zero at first.
+    /// The blocks, all zero at first.
     pub fn blocks(&mut self) -> &mut [Block] {
-        // SAFETY: the pages were mapped for this value alone, zeroed, live as long as it and hold so many blocks, which
-        // are arrays of words: any bytes are one, and a page is aligned as they are.
+        // SAFETY: the pages were mapped for this value alone, zeroed, live as long as it and hold
+        // this many blocks. Blocks are arrays of words: any bytes are a block, and a page is
+        // aligned as blocks are.
         unsafe { std::slice::from_raw_parts_mut(self.pages.start.cast(), self.blocks) }
     }
 }
@@ -76,7 +79,7 @@ impl Drop for WorkPages {
     }
 }
 
-/// Gives pages back.
+/// Unmaps pages.
 ///
 /// # Safety
 /// They were mapped here with this length, and nobody uses them any more.
@@ -85,12 +88,12 @@ unsafe fn release(start: *mut u8, bytes: usize) {
     let _ = unsafe { rustix::mm::munmap(start.cast(), bytes) };
 }
 
-/// The limit of locked memory in bytes; none where there is none.
+/// The limit of locked memory in bytes; none if there is no limit.
 pub fn lock_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Memlock).current
 }
 
-/// How much that limit allows, in whole pages, at most `wanted`.
+/// Number of bytes that the limit of locked memory allows, in whole pages, at most `wanted`.
 fn lockable(wanted: usize) -> usize {
     let limit = lock_limit().map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     limit.min(wanted) / PAGE_BYTES * PAGE_BYTES
@@ -112,8 +115,8 @@ fn secret(bytes: usize) -> Option<Pages> {
 
 fn locked(bytes: usize) -> Option<Pages> {
     let pages = plain(bytes)?;
-    // SAFETY: the pages were mapped above. Locked as they are touched, so that an arena costs what
-    // is used of it.
+    // SAFETY: the pages were mapped above. They are locked as they are touched, so that an arena
+    // costs only the memory that is used.
     match unsafe { rustix::mm::mlock_with(pages.start.cast(), bytes, MlockFlags::ONFAULT) } {
         Ok(()) => Some(Pages { kind: Kind::Locked, ..pages }),
         Err(_) => {
@@ -128,13 +131,13 @@ fn plain(bytes: usize) -> Option<Pages> {
     mapped(bytes, MapFlags::PRIVATE, Kind::Plain)
 }
 
-/// Pages kept out of dumps.
+/// Maps pages that are kept out of dumps.
 fn mapped(bytes: usize, flags: MapFlags, kind: Kind) -> Option<Pages> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
     let start = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes, protection, flags) };
     let start = start.ok()?;
-    // SAFETY: the pages were mapped above; the advice changes nothing of what they hold.
+    // SAFETY: the pages were mapped above; the advice does not change their content.
     let advised = unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxDontDump) };
     if advised.is_err() {
         // SAFETY: mapped above, used by nobody.

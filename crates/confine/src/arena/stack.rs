@@ -1,9 +1,9 @@
-//! A stack in the arena: what functions keep in their frames is secret as well.
+//! A stack in the arena: the frames of functions hold secrets as well.
 //!
-//! The pieces of keys that a function spills lie below the stack pointer until something else is
-//! written there. A program that runs on a stack of its arena leaves none of them in memory that
-//! could be swapped, dumped or read from outside. Below the stack lies a page that cannot be
-//! touched: running over it ends the process.
+//! Parts of keys that a function spills stay below the stack pointer until they are overwritten. A
+//! program that runs on a stack of its arena leaves none of them in memory that could be swapped,
+//! dumped or read from outside. The page below the stack cannot be touched: a stack overflow ends
+//! the process.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::ffi::c_void;
@@ -59,11 +59,12 @@ unsafe extern "C" fn run<T, W: FnOnce() -> T>(call: *mut c_void) {
     call.result = call.work.take().map(|work| work());
 }
 
-/// Calls `function` with `argument` on the stack that ends at `top`, and comes back to this one.
+/// Calls `function` with `argument` on the stack that ends at `top`, and returns to the present
+/// stack.
 ///
 /// # Safety
-/// Below `top`, aligned to 16 bytes, lies enough memory of the caller's for all that `function`
-/// does; `function` may be called with `argument` and does not unwind.
+/// Below `top`, aligned to 16 bytes, lies enough memory of the caller's for everything that
+/// `function` does; `function` may be called with `argument` and does not unwind.
 #[cfg(target_arch = "x86_64")]
 unsafe fn switch(top: *mut u8, function: unsafe extern "C" fn(*mut c_void), argument: *mut c_void) {
     // SAFETY: by contract. The old stack pointer waits in a register that the callee preserves.
@@ -82,7 +83,7 @@ unsafe fn switch(top: *mut u8, function: unsafe extern "C" fn(*mut c_void), argu
     }
 }
 
-/// As on x86-64.
+/// Calls `function` with `argument` on the stack that ends at `top`, as on x86-64.
 ///
 /// # Safety
 /// As on x86-64.

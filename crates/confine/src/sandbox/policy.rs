@@ -1,4 +1,5 @@
-//! The system calls of a process that holds keys and serves, a card's above all, each with the reason why it is there.
+//! The system calls of a process that holds keys and serves, such as a card: each with the reason
+//! why it is allowed.
 //!
 //! A system call that is not listed kills the process (SIGSYS). The program contains none, so a process that makes one
 //! runs foreign code: returning an error would let such a process continue with master keys in its memory.
@@ -9,26 +10,27 @@ use seccompiler::{
     TargetArch,
 };
 
-/// A system call that may be made.
+/// A system call that is allowed, with a condition on its arguments.
 pub struct Rule {
-    /// Its name.
+    /// Name of the call.
     pub name: &'static str,
     call: i64,
     only: Only,
-    /// What would not work without it.
+    /// What would not work without the call.
     pub why: &'static str,
 }
 
-/// What an argument must be.
+/// The condition on the arguments of a call.
 enum Only {
     Always,
     /// The argument at this index has none of these bits.
     Without(u8, libc::c_int),
-    /// The argument at this index is one of these.
+    /// The argument at this index is one of these values.
     OneOf(u8, &'static [libc::c_int]),
     /// The pointer at this index is null.
     Null(u8),
-    /// The argument at the first index is this process, that at the second one of these.
+    /// The argument at the first index is this process's id, and that at the second one of these
+    /// values.
     Own(u8, u8, &'static [libc::c_int]),
 }
 
@@ -46,8 +48,9 @@ macro_rules! rules {
 
 use Only::{Always, Null, OneOf, Own, Without};
 
-/// Wakes of a word shared with a client, and waits and wakes of the process's own locks. Nothing moves waiters from one
-/// word to another, or hands a lock's priority on: those operations have been the kernel's flaws.
+/// Operations of futex(2): wakes of a word shared with a client, and waits and wakes of the
+/// process's own locks. No operation that moves waiters from one word to another, or hands on a
+/// lock's priority: those have had flaws in the kernel.
 const FUTEX_OPERATIONS: &[libc::c_int] = &[
     libc::FUTEX_WAKE,
     libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
@@ -56,7 +59,7 @@ const FUTEX_OPERATIONS: &[libc::c_int] = &[
 ];
 
 rules! {
-    /// Every system call that may be made.
+    /// Every system call that all such programs may make.
     RULES:
     // Control channels and the doorbell.
     SYS_recvmsg Always, "orders with descriptors, handouts";
@@ -93,8 +96,8 @@ rules! {
 }
 
 rules! {
-    /// What a program may call beside [`RULES`] whose threads carry packets: devices and sockets that were open before.
-    /// None of these opens, binds or connects anything.
+    /// System calls that a program whose threads carry packets may make beside [`RULES`], on
+    /// devices and sockets that were open before. None of them opens, binds or connects anything.
     PACKET_RULES:
     SYS_read Always, "packets from a device, counts of events";
     SYS_write Always, "packets to a device, wakes of threads, the reason of a panic";
@@ -110,7 +113,8 @@ rules! {
     SYS_mremap Always, "lists that grow";
 }
 
-/// Puts the policy into force for the whole process, with what may be called beside [`RULES`].
+/// Applies the policy to the whole process; it may then make the calls of [`RULES`] and of
+/// `beside`.
 pub fn apply(beside: &[Rule]) -> Result<(), Errno> {
     let program = compile(beside).ok_or(Errno::INVAL)?;
     seccompiler::apply_filter_all_threads(&program).map_err(|error| match error {
@@ -124,7 +128,7 @@ pub fn apply(beside: &[Rule]) -> Result<(), Errno> {
 fn compile(beside: &[Rule]) -> Option<BpfProgram> {
     let mut calls = std::collections::BTreeMap::new();
     for rule in RULES.iter().chain(beside) {
-        // Each of these arguments is a C `int`, whose upper half in a register means nothing.
+        // Each of these arguments is a C `int`: the upper half of its register means nothing.
         let condition = |index, operator, value: libc::c_int| {
             SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, u64::from(value as u32)).ok()
         };

@@ -1,4 +1,4 @@
-//! What columns go through: what is asked is checked here, once for all requests.
+//! Checks the arguments of column calls, once for all requests, and runs the right kernel.
 
 use crate::algorithm::{CipherAlgorithm, CipherDirection, HashAlgorithm, MacAlgorithm, Mode};
 use crate::error::{ColumnError, KeyError};
@@ -10,7 +10,7 @@ use crate::mid::des::columns::{self as des, Keys};
 use crate::mid::hash::columns::hmac_pass;
 use crate::mid::{aes, cipher};
 
-/// MACs of texts of one length: a block of the algorithm each, one after the other.
+/// MACs of texts of one length: one block of the algorithm per text, in a row.
 pub(crate) fn macs(
     cpu: Cpu,
     algorithm: MacAlgorithm,
@@ -36,7 +36,7 @@ pub(crate) fn macs(
     Ok(())
 }
 
-/// HMACs of texts of one length: a digest each, one after the other.
+/// HMACs of texts of one length: one digest per text, in a row.
 pub(crate) fn hmacs(
     cpu: Cpu,
     algorithm: HashAlgorithm,
@@ -65,7 +65,7 @@ pub(crate) fn hmacs(
     Ok(())
 }
 
-/// Texts of one length in ECB or CBC, in place.
+/// Enciphers or deciphers texts of one length in place, in ECB or CBC.
 pub(crate) fn cipher(
     cpu: Cpu,
     algorithm: CipherAlgorithm,
@@ -101,7 +101,7 @@ pub(crate) fn cipher(
     let mut chains = chains.iter_mut();
     for (lane, text) in texts.pieces().enumerate() {
         let chain = chains.next().map_or(&mut [][..], |chain| &mut chain[..]);
-        // Of a length that was checked, none fails.
+        // No text fails, since its length was checked above.
         let done = cipher::with_raw_key(cpu, algorithm, mode, direction, keys.lane(lane), chain, text);
         debug_assert!(done.is_ok());
     }

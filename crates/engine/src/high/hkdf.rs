@@ -18,7 +18,7 @@ pub fn hkdf_sha256(salt: &[u8], ikm: &[u8], info: &[u8], out: &mut [u8]) -> Resu
     let mut block = [0; 64];
     for (index, part) in out.chunks_mut(DIGEST_BYTES).enumerate() {
         let before = if index == 0 { &[][..] } else { &block[..DIGEST_BYTES] };
-        // At most 255 parts, checked above.
+        // At most 255 parts, as checked above.
         let counter = [(index + 1) as u8];
         block = key.mac(&[before, info, &counter]);
         part.copy_from_slice(&block[..part.len()]);

@@ -1,4 +1,4 @@
-//! HMAC (RFC 2104, FIPS 198-1) with any hash, prepared keys, many independent requests in one call.
+//! HMAC (RFC 2104, FIPS 198-1) with any hash, under prepared keys, for many independent requests in one call.
 
 use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
@@ -9,10 +9,10 @@ use crate::mid::hash::lanes::{self, LaneJob, LaneJobs, Start};
 use crate::mid::hash::{HashState, digest};
 use std::fmt;
 
-/// Longest block of any hash here, in bytes.
+/// The longest block of any supported hash, in bytes.
 const BLOCK_BYTES_MAX: usize = 144;
 
-/// A key with both paddings already hashed; wiped when dropped.
+/// An HMAC key with both paddings already hashed; wiped when dropped.
 #[derive(Clone)]
 pub struct HmacKey {
     inner: HashState,
@@ -20,7 +20,7 @@ pub struct HmacKey {
 }
 
 impl HmacKey {
-    /// Prepares a key of any length; longer ones than the block are hashed first.
+    /// Prepares a key of any length; a key longer than the block is hashed first.
     pub(crate) fn new(algorithm: HashAlgorithm, key: &[u8]) -> HmacKey {
         let block_bytes = algorithm.block_bytes();
         let mut block = [0; BLOCK_BYTES_MAX];
@@ -42,18 +42,18 @@ impl HmacKey {
         HmacKey { inner, outer }
     }
 
-    /// The hash function.
+    /// The hash function for which the key was prepared.
     pub fn algorithm(&self) -> HashAlgorithm {
         self.inner.algorithm()
     }
 
-    /// The state that takes a text in segments, which may be carried as bytes between two of them; [`HmacKey::end`]
-    /// makes the MAC of what it took.
+    /// A hash state that takes the text in segments and may be exported between them. [`HmacKey::end`] then computes
+    /// the MAC.
     pub fn begin(&self) -> HashState {
         self.inner.clone()
     }
 
-    /// The MAC of a text given in parts: the digest length of bytes, then zeros.
+    /// The MAC of a text given in parts: the bytes of the digest length, then zeros.
     pub(crate) fn mac(&self, parts: &[&[u8]]) -> [u8; 64] {
         let mut inner = self.begin();
         for part in parts {
@@ -62,8 +62,8 @@ impl HmacKey {
         self.end_in_place(&mut inner)
     }
 
-    /// The MAC of the text that a state took: the digest length of bytes, then zeros. Of a state that is not this
-    /// key's, or of another hash, it means nothing.
+    /// The MAC of the text that a state took: the bytes of the digest length, then zeros. Meaningless unless this key
+    /// began the state.
     pub fn end(&self, mut inner: HashState) -> [u8; 64] {
         self.end_in_place(&mut inner)
     }
@@ -83,39 +83,39 @@ impl fmt::Debug for HmacKey {
     }
 }
 
-/// One request of a batch.
+/// One text of a batch, and its MAC.
 #[derive(Debug)]
 pub struct HmacItem<'a> {
-    /// The key.
+    /// The key of this request; the keys of a batch may differ.
     pub key: &'a HmacKey,
-    /// The whole text.
+    /// The whole text to authenticate.
     pub data: &'a [u8],
-    /// The MAC: the digest length of bytes, then zeros.
+    /// The MAC: the bytes of the digest length, then zeros.
     pub mac: [u8; 64],
-    /// How it went: an error only for a weak hash that is not enabled.
+    /// Always `Ok` after the batch: weak hashes are refused when a key is prepared.
     pub result: Result<(), HashError>,
 }
 
 impl<'a> HmacItem<'a> {
-    /// A request not yet run.
+    /// A request not yet run: the MAC is zeros.
     pub fn new(key: &'a HmacKey, data: &'a [u8]) -> HmacItem<'a> {
         HmacItem { key, data, mac: [0; 64], result: Ok(()) }
     }
 }
 
-/// Hashes that share lanes.
+/// Hashes that can share lanes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
-    /// Words of 32 bits.
+    /// SHA-1, or SHA-224 and SHA-256: words of 32 bits.
     Narrow(ShaFamily),
-    /// SHA-384 and SHA-512.
+    /// SHA-384 and SHA-512: words of 64 bits.
     Wide,
 }
 
 const FAMILIES: [Family; 3] =
     [Family::Narrow(ShaFamily::Sha1), Family::Narrow(ShaFamily::Sha256), Family::Wide];
 
-/// Runs every request: those with SHA-1 and SHA-2 in lanes where there are enough of a kind.
+/// Runs every request; those with SHA-1 and SHA-2 in lanes, if there are enough of one family.
 pub(crate) fn batch(cpu: Cpu, items: &mut [HmacItem<'_>]) {
     let is_done = FAMILIES.map(|family| run_in_lanes(cpu, family, items));
     for item in items {
@@ -128,7 +128,8 @@ pub(crate) fn batch(cpu: Cpu, items: &mut [HmacItem<'_>]) {
     }
 }
 
-/// False, without a change, where there are too few requests of a family, or no kernel.
+/// Runs the requests of one family in lanes. Returns false, without a change, if there are too few or there is no
+/// kernel.
 fn run_in_lanes(cpu: Cpu, family: Family, items: &mut [HmacItem<'_>]) -> bool {
     let of_family = items.iter().filter(|item| family_of(item.key) == Some(family));
     let texts = of_family.take(SHA_LANES_MAX).count();
@@ -143,7 +144,7 @@ fn run_in_lanes(cpu: Cpu, family: Family, items: &mut [HmacItem<'_>]) -> bool {
     }
 }
 
-/// The compression function that lanes would need.
+/// The family whose lanes could run this key's hash.
 fn family_of(key: &HmacKey) -> Option<Family> {
     match key.algorithm() {
         HashAlgorithm::Sha1 => Some(Family::Narrow(ShaFamily::Sha1)),
@@ -153,7 +154,7 @@ fn family_of(key: &HmacKey) -> Option<Family> {
     }
 }
 
-/// The requests of one call whose keys are of one family, in their order.
+/// The requests of one call whose keys belong to one family, in their order.
 struct Queue<'q, 'a> {
     family: Family,
     items: &'q mut [HmacItem<'a>],

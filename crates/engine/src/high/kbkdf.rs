@@ -6,9 +6,8 @@ use crate::low::wipe_bytes;
 
 const DIGEST_BYTES: usize = HashAlgorithm::Sha256.digest_bytes();
 
-/// Fills `out` from a key: block `i` of 32 bytes is the HMAC of `i`, as 32 bits from 1 on, and `fixed`, whose parts are
-/// taken as one text. `fixed` is the caller's to compose: a label, a zero byte, a context and the length of what is
-/// derived in bits.
+/// Fills `out` from a key: block `i` of 32 bytes is the HMAC of the 32-bit number `i` (from 1) and `fixed`, whose parts
+/// form one text. The caller composes `fixed`: a label, a zero byte, a context and the length of the output in bits.
 pub fn kbkdf_sha256(key: &[u8], fixed: &[&[u8]], out: &mut [u8]) {
     let key = HmacKey::new(HashAlgorithm::Sha256, key);
     for (counter, part) in (1u32..).zip(out.chunks_mut(DIGEST_BYTES)) {
@@ -30,7 +29,7 @@ mod tests {
             .collect()
     }
 
-    /// NIST's vectors, however the fixed input comes in parts.
+    /// NIST's vectors, with the fixed input split into parts in several ways.
     #[test]
     fn gives_the_values_of_nist() {
         let text = include_str!("../../tests/vectors/KDF/kbkdf-ctr-hmac-sha256.txt");

@@ -3,9 +3,10 @@
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::secret::SecretBytes;
 
-/// A key of any length but zero, wrapped under an AES key: 8 bytes longer than the key rounded up to a multiple of 8.
+/// Wraps a key of any length but zero under an AES key. The result is 8 bytes longer than the key's length rounded up
+/// to a multiple of 8.
 ///
-/// None unless the wrapping key has 16, 24 or 32 bytes and the key 1 to 2^32 - 1.
+/// `None` unless the wrapping key has 16, 24 or 32 bytes and the key 1 to 2^32 - 1.
 pub fn key_wrap_padded(wrapping: &[u8], key: &[u8]) -> Option<Vec<u8>> {
     let mut schedule = AesSchedule::empty();
     if !schedule.set_encipher(wrapping) {
@@ -14,9 +15,10 @@ pub fn key_wrap_padded(wrapping: &[u8], key: &[u8]) -> Option<Vec<u8>> {
     schedule.wrap_padded(key)
 }
 
-/// The key that [`key_wrap_padded`] wrapped. The time depends on the lengths, and on whether it opens.
+/// Unwraps the key that [`key_wrap_padded`] wrapped. The time depends on the lengths, and on whether unwrapping
+/// succeeds.
 ///
-/// None for a wrapping key of another length, and where it does not open, whatever is wrong with it.
+/// `None` for a wrapping key of another length, and for any fault of the wrapped key.
 pub fn key_unwrap_padded(wrapping: &[u8], wrapped: &[u8]) -> Option<SecretBytes> {
     let mut schedule = AesSchedule::empty();
     if !schedule.set_decipher(wrapping) {
@@ -40,7 +42,7 @@ mod tests {
             .collect()
     }
 
-    /// By OpenSSL's id-aes-wrap-pad.
+    /// Wraps with OpenSSL's id-aes-wrap-pad.
     fn openssl_wrap(wrapping: &[u8], key: &[u8]) -> Vec<u8> {
         let cipher: &CipherRef = match wrapping.len() {
             16 => Cipher::aes_128_wrap_pad(),

@@ -25,8 +25,8 @@ use std::fmt;
 
 /// A MAC key; zero when dropped.
 ///
-/// A DES key is kept as its bytes, in the value itself, and one that was moved may leave its old place
-/// behind unwiped. An AES key is prepared, in one allocation that does not move.
+/// A DES key is kept in the value itself as bytes; moving the value may leave an unwiped copy at the old place. An AES
+/// key is kept prepared, in one allocation that does not move.
 pub struct MacKey {
     algorithm: MacAlgorithm,
     key: Key,
@@ -39,12 +39,12 @@ enum Key {
 
 struct AesMac {
     schedule: AesSchedule,
-    /// For a whole and for a partial last block.
+    /// The subkey for a whole last block, then the one for a partial last block.
     subkeys: [[u8; 16]; 2],
 }
 
 impl MacKey {
-    /// Prepares a key of any algorithm, weak ones too: the callers decide. An error only for a wrong length.
+    /// Prepares a key of any algorithm, weak ones included: the callers check that. Fails only for a wrong length.
     #[inline]
     pub(crate) fn new(algorithm: MacAlgorithm, key: &[u8]) -> Result<MacKey, KeyError> {
         let wrong_length = KeyError::MacKeyLength { algorithm, bytes: key.len() };
@@ -58,12 +58,12 @@ impl MacKey {
         Ok(MacKey { algorithm, key })
     }
 
-    /// The algorithm it was prepared for.
+    /// The algorithm for which the key was prepared.
     pub fn algorithm(&self) -> MacAlgorithm {
         self.algorithm
     }
 
-    /// The key of a request that was sorted to DES.
+    /// The DES key of a request that belongs to a DES group.
     #[inline]
     pub(crate) fn des_key(&self) -> &DesKey {
         match &self.key {
@@ -74,13 +74,13 @@ impl MacKey {
 }
 
 impl AesMac {
-    /// None unless the key has 16, 24 or 32 bytes.
+    /// Prepares a key; `None` unless it has 16, 24 or 32 bytes.
     fn new(key: &[u8]) -> Option<Box<AesMac>> {
         let mut mac = Box::new(AesMac::empty());
         if mac.set(key) { Some(mac) } else { None }
     }
 
-    /// No key yet.
+    /// A place for a key, without one.
     fn empty() -> AesMac {
         AesMac { schedule: AesSchedule::empty(), subkeys: [[0; 16]; 2] }
     }
@@ -98,7 +98,7 @@ impl AesMac {
         true
     }
 
-    /// A segment of a text; the MAC is the chaining value after the last one.
+    /// Continues the chain over a segment of a text. The MAC is the chaining value after the last segment.
     fn segment(&self, chain: &mut [u8; 16], text: &[u8], last: bool) {
         let (whole, block) = self.split(text, last);
         self.schedule.cbc_mac(chain, whole);
@@ -111,8 +111,7 @@ impl AesMac {
         }
     }
 
-    /// The whole blocks of a segment and, apart in the last segment, its last block, padded and XORed with
-    /// its subkey.
+    /// Splits a segment into whole blocks and, if it is the last, its last block, padded and XORed with its subkey.
     fn split<'a>(&self, text: &'a [u8], last: bool) -> (&'a [u8], Option<[u8; 16]>) {
         if !last {
             return (text, None);
@@ -149,19 +148,19 @@ impl fmt::Debug for MacKey {
 /// One request of a batch: a whole text, or one segment of it.
 #[derive(Debug)]
 pub struct MacItem<'a> {
-    /// The key.
+    /// The key of this request; the keys of a batch may differ.
     pub key: &'a MacKey,
-    /// Chaining value: zeros before the first segment; out: what the next segment needs. The first block
-    /// length of bytes counts.
+    /// Chaining value: zeros before the first segment; on return, the value for the next segment. Only the first bytes,
+    /// one block, count.
     pub chain: [u8; 16],
-    /// The text of this segment. Segments but the last are whole blocks; the last block of a CMAC must come
-    /// in the last segment.
+    /// The text of this segment. All segments but the last are whole blocks; the last block of a CMAC text must be in
+    /// the last segment.
     pub data: &'a [u8],
     /// Whether the text ends here. An empty last segment adds no block to X9.9 and X9.19.
     pub last: bool,
-    /// The MAC in its block length of bytes, zeros after it; zeros unless `last`, and where it is an error.
+    /// The MAC: one block, then zeros. Zeros in full unless `last` is set and the request succeeded.
     pub mac: [u8; 16],
-    /// How it went; where it is an error, `chain` is as it was.
+    /// The result of the request; after an error, `chain` is unchanged.
     pub result: Result<(), MacError>,
 }
 
@@ -173,7 +172,7 @@ impl<'a> MacItem<'a> {
     }
 }
 
-/// Runs every request; each result is its own.
+/// Runs every request; each gets its own result.
 pub(crate) fn batch(cpu: Cpu, items: &mut [MacItem<'_>]) {
     let (mut has_des, mut has_aes) = (false, false);
     for item in items.iter_mut() {
@@ -213,7 +212,7 @@ fn check(item: &MacItem<'_>) -> Result<(), MacError> {
     Ok(())
 }
 
-/// The AES requests of a batch that have no error.
+/// Runs the AES requests of a batch that have no error.
 fn batch_of_aes(cpu: Cpu, items: &mut [MacItem<'_>]) {
     for item in cmac_streams(cpu, items) {
         if let (Key::Aes(mac), Ok(())) = (&item.key.key, item.result) {
@@ -222,8 +221,8 @@ fn batch_of_aes(cpu: Cpu, items: &mut [MacItem<'_>]) {
     }
 }
 
-/// Texts side by side, those of one key length together. Returns the requests if they are still to be done,
-/// one by one.
+/// Runs texts in lanes, those of one key length together. Returns the requests that are still to be done one by one, if
+/// lanes do not serve them.
 fn cmac_streams<'r, 'a>(cpu: Cpu, items: &'r mut [MacItem<'a>]) -> &'r mut [MacItem<'a>] {
     let bytes = items.iter().map(|item| item.data.len()).fold(0, usize::saturating_add);
     let Some(kernel) = aes::streams::choose(cpu, items.len(), bytes) else { return items };
@@ -242,8 +241,8 @@ fn cmac_streams<'r, 'a>(cpu: Cpu, items: &'r mut [MacItem<'a>]) -> &'r mut [MacI
     &mut []
 }
 
-/// CMACs with AES of whole texts of one length under keys of 16, 24 or 32 bytes, as many of each: as many keys at a
-/// time as lanes, prepared in one place.
+/// CMACs with AES of whole texts of one length under keys of 16, 24 or 32 bytes, one key per text. Keys are prepared in
+/// one place, for as many texts at a time as there are lanes.
 pub(crate) fn aes_columns(cpu: Cpu, keys: Column<'_>, texts: Column<'_>, macs: &mut [[u8; 16]]) {
     let kernel = aes::streams::choose(cpu, keys.lanes(), keys.lanes().saturating_mul(texts.bytes()));
     let mut prepared: [AesMac; LANES_MAX] = std::array::from_fn(|_| AesMac::empty());
@@ -251,7 +250,7 @@ pub(crate) fn aes_columns(cpu: Cpu, keys: Column<'_>, texts: Column<'_>, macs: &
     for macs in macs.chunks_mut(LANES_MAX) {
         let prepared = &mut prepared[..macs.len()];
         for (mac, lane) in prepared.iter_mut().zip(first..) {
-            // Of a length that was checked.
+            // No key fails, since its length was checked before.
             let is_made = mac.set(keys.lane(lane));
             debug_assert!(is_made);
         }
@@ -272,7 +271,7 @@ pub(crate) fn aes_columns(cpu: Cpu, keys: Column<'_>, texts: Column<'_>, macs: &
     }
 }
 
-/// The DES requests of a batch that have no error.
+/// Runs the DES requests of a batch that have no error.
 fn batch_of_des<const ENTRIES: usize>(cpu: Cpu, items: &mut [MacItem<'_>]) {
     let mut table = [Entry::NONE; ENTRIES];
     for items in items.chunks_mut(ENTRIES) {
@@ -305,7 +304,7 @@ fn cmacs<const ENTRIES: usize>(cpu: Cpu, program: Program, items: &mut [MacItem<
     wipe_bytes(subkeys.as_flattened_mut());
 }
 
-/// SP 800-38B, 6.1: L = E(0), K1 = 2 L, K2 = 2 K1. Of each request the one that its last block needs.
+/// The CMAC subkey of each request (SP 800-38B, 6.1: L = E(0), K1 = 2 L, K2 = 2 K1): K1 or K2, as its last block needs.
 fn cmac_subkeys<const ENTRIES: usize>(
     cpu: Cpu,
     program: Program,
@@ -327,16 +326,16 @@ fn cmac_subkeys<const ENTRIES: usize>(
     wipe_bytes(enciphered.as_flattened_mut());
 }
 
-/// Blocks of a request with its padding.
+/// The number of blocks of a request, with padding.
 fn blocks(item: &MacItem<'_>) -> usize {
     let blocks = item.data.len().div_ceil(8);
     if is_cmac(item.key.algorithm) && item.last { blocks.max(1) } else { blocks }
 }
 
-/// Texts whose MACs are made, padded as they are read.
+/// Texts to authenticate; padding is added as they are read.
 struct MacStreams<'r, 'a> {
     items: &'r mut [MacItem<'a>],
-    /// For the last block of a CMAC.
+    /// Each text's subkey for the last block of its CMAC; empty for X9.9 and X9.19.
     subkeys: &'r [Block],
 }
 
@@ -355,7 +354,7 @@ impl Streams for MacStreams<'_, '_> {
     fn lines(&self, stream: usize, left: usize) -> usize {
         let item = &self.items[stream];
         if item.last && is_cmac(item.key.algorithm) {
-            // The last block has its subkey added to it.
+            // The last block is left out, since its subkey must be added.
             left.saturating_sub(1) / PIECE_BLOCKS
         } else {
             rest(item, left).len() / size_of::<Line>()
@@ -397,13 +396,13 @@ impl Streams for MacStreams<'_, '_> {
     fn store(&mut self, _: usize, _: usize, _: &Piece, _: usize) {}
 }
 
-/// What is not done of a text of which so many blocks are left.
+/// The rest of a text: its last `left` blocks, without padding.
 #[inline]
 fn rest<'a>(item: &MacItem<'a>, left: usize) -> &'a [u8] {
     &item.data[(blocks(item) - left) * 8..]
 }
 
-/// How DES serves a MAC; None for AES.
+/// The DES group that computes a MAC; `None` for AES.
 #[inline]
 fn group(algorithm: MacAlgorithm) -> Option<Group> {
     match algorithm {

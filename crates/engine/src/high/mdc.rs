@@ -1,5 +1,5 @@
-//! Modification detection codes: the hashes MDC-2 (ISO/IEC 10118-2) and MDC-4 of 128 bits, made of DES. Whole blocks of
-//! text, many independent texts in one call.
+//! Modification detection codes: the 128-bit hashes MDC-2 (ISO/IEC 10118-2) and MDC-4, built from DES. Texts are whole
+//! blocks; one call takes many independent texts.
 //!
 //! ```text
 //! step(K, L, a, b):  F = a xor e[K with bits 1, 2 = 10](a)    G = b xor e[L with bits 1, 2 = 01](b)
@@ -7,10 +7,10 @@
 //! MDC-2 of a block t:  K', L' = step(K, L, t, t)
 //! MDC-4:               K', L' = step(step(K, L, t, t), L, K)
 //! ```
-//! Each step waits for the one before it, and takes two lanes of a pass of DES: one text alone leaves the others of
-//! them empty. So with AVX-512 up to four texts of one hash share a kernel of their own from block to block; below,
-//! many share the passes of each step. A text may be secret; its bytes are keys and blocks of the constant-time
-//! kernels, and nothing else.
+//! Each step needs the result of the one before and fills two lanes of a DES pass, so a single text leaves the other
+//! lanes empty. Therefore up to four texts of one hash share a kernel of their own with AVX-512; at lower levels, many
+//! texts share the passes of each step. A text may be secret: its bytes are only keys and blocks of the constant-time
+//! kernels.
 
 use crate::error::HashError;
 use crate::low::cpu::Cpu;
@@ -22,52 +22,52 @@ use crate::mid::des::{DesKey, Program, forms};
 /// Length of a code, and of the state between blocks, in bytes.
 pub const MDC_BYTES: usize = 2 * BLOCK_BYTES;
 
-/// What a text begins from where it has no key of its own.
+/// The initial state of a text without a key.
 pub const MDC_START: [u8; MDC_BYTES] =
     [0x52, 0x52, 0x52, 0x52, 0x52, 0x52, 0x52, 0x52, 0x25, 0x25, 0x25, 0x25, 0x25, 0x25, 0x25, 0x25];
 
-/// Encipherments of each block of text.
+/// The variants, by the encipherments per block of text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MdcAlgorithm {
-    /// Two.
+    /// Two encipherments per block.
     Mdc2,
-    /// Four.
+    /// Four encipherments per block.
     Mdc4,
 }
 
 /// One text of a batch, or a part of one.
 #[derive(Debug)]
 pub struct MdcItem<'a> {
-    /// The hash.
+    /// The variant to compute: MDC-2 or MDC-4.
     pub algorithm: MdcAlgorithm,
-    /// On entry [`MDC_START`], a key, or what the part before left; on return the code of the text so far.
+    /// On entry [`MDC_START`], a key, or the state after the part before; on return the code of the text so far.
     pub state: [u8; MDC_BYTES],
-    /// Whole blocks of eight bytes.
+    /// The text: whole blocks of eight bytes.
     pub data: &'a [u8],
-    /// [`HashError::NotOnBlock`] where they are not whole: the state is as it was.
+    /// [`HashError::NotOnBlock`] if the text is not whole blocks; the state is then unchanged.
     pub result: Result<(), HashError>,
 }
 
 impl<'a> MdcItem<'a> {
-    /// A text without a key.
+    /// A request for a whole text without a key.
     pub fn new(algorithm: MdcAlgorithm, data: &'a [u8]) -> MdcItem<'a> {
         MdcItem { algorithm, state: MDC_START, data, result: Ok(()) }
     }
 }
 
-/// A text on its way.
+/// A text whose code is being computed.
 struct Running<'a> {
     four: bool,
     blocks: &'a [Block],
     state: Pair,
     /// The state before the first step of a block of MDC-4.
     before: Pair,
-    /// The second step of that block is to be done.
+    /// Whether the second step of that block comes next.
     is_between: bool,
 }
 
 impl Running<'_> {
-    /// What the next step enciphers; none at the end.
+    /// The blocks that the next step enciphers; `None` at the end of the text.
     fn inputs(&self) -> Option<Pair> {
         if self.is_between {
             return Some(mdc::crossed(self.before));
@@ -75,7 +75,7 @@ impl Running<'_> {
         self.blocks.first().map(|block| [*block, *block])
     }
 
-    /// Takes what a step enciphered.
+    /// Takes the enciphered blocks of a step.
     fn advance(&mut self, inputs: &Pair, outputs: &[Block]) {
         if !self.is_between {
             self.before = self.state;
@@ -88,15 +88,15 @@ impl Running<'_> {
     }
 }
 
-/// All of them: what is many at this level step by step, and the rest from text to text.
+/// Runs every request: step by step while many texts are left, then the rest text by text.
 pub(crate) fn batch(cpu: Cpu, items: &mut [MdcItem<'_>]) {
     run(cpu, items);
-    // Short texts alone in registers take less time than wiping what passes of all lanes reach.
+    // Few texts stay in registers: a short one takes less time than wiping the stack that passes of all lanes reach.
     let stays_in_registers = cpu.avx512.is_some() && items.len() <= forms::mdc_texts(cpu);
     if stays_in_registers { wipe_stack() } else { wipe_deep_stack() }
 }
 
-/// Not inlined, so that what it leaves on the stack is where [`batch`] wipes it.
+/// Not inlined, so that its leftovers on the stack lie where [`batch`] wipes.
 #[inline(never)]
 fn run(cpu: Cpu, items: &mut [MdcItem<'_>]) {
     let mut running = Vec::with_capacity(items.len());
@@ -126,7 +126,7 @@ fn run(cpu: Cpu, items: &mut [MdcItem<'_>]) {
     }
 }
 
-/// A step of all texts at a time, until so few of them are left that they are cheaper on their own.
+/// Runs one step of all texts at a time, until so few texts are left that [`few`] is faster.
 fn many(cpu: Cpu, running: &mut [Running<'_>]) {
     let (mut keys, mut blocks) = (Vec::new(), Vec::new());
     loop {
@@ -158,7 +158,7 @@ fn many(cpu: Cpu, running: &mut [Running<'_>]) {
     }
 }
 
-/// The texts of one of the hashes, so many of them at a time as a kernel takes, until the shortest of those ends.
+/// Runs the texts of one hash in groups of up to [`MDC_TEXTS_MAX`], each group until its shortest text ends.
 fn few(cpu: Cpu, four: bool, running: &mut [Running<'_>]) {
     let is_left = |text: &Running<'_>| text.four == four && !text.blocks.is_empty();
     let mut states = [[[0; BLOCK_BYTES]; 2]; MDC_TEXTS_MAX];
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::low::des::plain::des;
 
-    /// The same with the plain form of DES, a text at a time.
+    /// The same computation with the plain form of DES, one text at a time.
     fn plain(algorithm: MdcAlgorithm, mut state: [u8; 16], text: &[u8]) -> [u8; 16] {
         let step = |state: [u8; 16], a: [u8; 8], b: [u8; 8]| {
             let (mut left, mut right) = ([0; 8], [0; 8]);
@@ -250,7 +250,7 @@ mod tests {
             for count in 1..=9 {
                 for blocks in 0..=17 {
                     for algorithm in [MdcAlgorithm::Mdc2, MdcAlgorithm::Mdc4] {
-                        // Of one length, and each a block longer than the one before.
+                        // All texts of one length, then each a block longer than the one before.
                         for longer in [0, 1] {
                             let texts: Vec<_> = (0..count).map(|at| text(at, blocks + longer * at)).collect();
                             let mut items: Vec<_> = texts

@@ -1,8 +1,8 @@
-//! RSA paddings (RFC 8017): PKCS#1 v1.5 for signatures and encryption, OAEP, PSS. Blocks in, blocks out; no
-//! key is used here.
+//! RSA paddings (RFC 8017): PKCS#1 v1.5 for signatures and encryption, OAEP, PSS. They turn messages or digests into
+//! blocks and back; no key is used here.
 //!
-//! What was deciphered is unpadded in constant time, and every malformed block gives the same
-//! [`PaddingError::Invalid`]. A caller that shows this error to a peer builds a padding oracle all the same.
+//! Unpadding of deciphered blocks is constant-time, and every malformed block gives the same [`PaddingError::Invalid`].
+//! A caller that shows this error to a peer nevertheless builds a padding oracle.
 
 use crate::algorithm::HashAlgorithm;
 use crate::error::PaddingError;
@@ -15,8 +15,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreate
 /// The shortest PKCS#1 v1.5 padding: 0, type, 8 bytes, 0.
 const PKCS1_BYTES: usize = 11;
 
-/// The DigestInfo of a digest without the digest (RFC 8017, 9.2, note 1): OBJECT IDENTIFIER and parameters
-/// in DER.
+/// The DER prefix of a DigestInfo, everything before the digest (RFC 8017, 9.2, note 1).
 pub fn digest_info_prefix(hash: HashAlgorithm) -> &'static [u8] {
     macro_rules! sha {
         ($arc:literal, $bytes:literal) => {
@@ -75,7 +74,7 @@ pub fn pkcs1_v15_sign_pad(
     pkcs1_v15_sign_pad_raw(&[digest_info_prefix(hash), hashed].concat(), modulus_bytes)
 }
 
-/// Type 1 block around bytes that the caller has formatted: at most `modulus_bytes - 11`.
+/// The type 1 block around a message that the caller has formatted, of at most `modulus_bytes - 11` bytes.
 pub fn pkcs1_v15_sign_pad_raw(message: &[u8], modulus_bytes: usize) -> Result<Vec<u8>, PaddingError> {
     let filler = pkcs1_filler(message.len(), modulus_bytes)?;
     let mut block = vec![0xff; modulus_bytes];
@@ -84,7 +83,7 @@ pub fn pkcs1_v15_sign_pad_raw(message: &[u8], modulus_bytes: usize) -> Result<Ve
     Ok(block)
 }
 
-/// What a type 1 block holds: at least 8 bytes of filler. Variable time: signatures are public.
+/// The message in a type 1 block with at least 8 bytes of filler. Variable time: signatures are public.
 pub fn pkcs1_v15_sign_unpad_vartime(block: &[u8]) -> Result<&[u8], PaddingError> {
     let [0, 1, rest @ ..] = block else { return Err(PaddingError::Invalid) };
     let filler = rest.iter().take_while(|byte| **byte == 0xff).count();
@@ -108,7 +107,7 @@ pub fn pkcs1_v15_encrypt_pad(message: &[u8], modulus_bytes: usize) -> Result<Sec
     block[1] = 2;
     let random = &mut block[2..2 + filler];
     random::fill(random);
-    // The filler must not hold a zero: replace each by a fresh byte until none is left.
+    // The filler must hold no zero: replace each by fresh random bytes until none is left.
     for byte in random {
         while *byte == 0 {
             random::fill(std::slice::from_mut(byte));
@@ -118,8 +117,8 @@ pub fn pkcs1_v15_encrypt_pad(message: &[u8], modulus_bytes: usize) -> Result<Sec
     Ok(block)
 }
 
-/// Undoes [`pkcs1_v15_encrypt_pad`] (7.2.2) on a deciphered block. The time depends on the block's length,
-/// and, for a good block, on the message's.
+/// Undoes [`pkcs1_v15_encrypt_pad`] (7.2.2) on a deciphered block. The time depends on the block's length and, if the
+/// block is valid, on the message's.
 pub fn pkcs1_v15_encrypt_unpad(block: &[u8]) -> Result<SecretBytes, PaddingError> {
     if block.len() < PKCS1_BYTES {
         return Err(PaddingError::Invalid);
@@ -133,7 +132,7 @@ pub fn pkcs1_v15_encrypt_unpad(block: &[u8]) -> Result<SecretBytes, PaddingError
         searching &= !zero;
     }
     good &= !searching;
-    // Eight bytes of filler: the message starts at 11 or later.
+    // At least eight bytes of filler: the message starts at offset 11 or later.
     good &= start.ct_gt(&(PKCS1_BYTES as u32 - 1));
     if !bool::from(good) {
         return Err(PaddingError::Invalid);
@@ -179,8 +178,8 @@ fn oaep_pad_with_seed(
     Ok(block)
 }
 
-/// Undoes [`oaep_pad`] (7.1.2) on a deciphered block. The time depends on the block's length, and, for a
-/// good block, on the message's.
+/// Undoes [`oaep_pad`] (7.1.2) on a deciphered block. The time depends on the block's length and, if the block is
+/// valid, on the message's.
 pub fn oaep_unpad(hash: HashAlgorithm, label: &[u8], block: &[u8]) -> Result<SecretBytes, PaddingError> {
     let digest_bytes = hash.digest_bytes();
     if block.len() < 2 * digest_bytes + 2 {
@@ -248,8 +247,8 @@ fn pss_encode_with_salt(
     Ok(block)
 }
 
-/// EMSA-PSS-VERIFY (9.1.2) of a block, the result of the public operation, as long as the modulus.
-/// `salt_bytes` None accepts any length of salt. Variable time: signatures are public.
+/// EMSA-PSS-VERIFY (9.1.2) of a block as long as the modulus, the result of the public operation. `salt_bytes` of
+/// `None` accepts a salt of any length. Variable time: signatures are public.
 pub fn pss_verify_vartime(
     hash: HashAlgorithm,
     hashed: &[u8],
@@ -284,7 +283,7 @@ pub fn pss_verify_vartime(
     }
 }
 
-/// MGF1 (B.2.1), XORed over `data`.
+/// XORs the mask of MGF1 (B.2.1) over `data`.
 fn mgf1_xor(hash: HashAlgorithm, seed: &[u8], data: &mut [u8]) {
     let mut start = HashState::new(hash);
     start.update(seed);
@@ -306,7 +305,7 @@ fn check_digest(hash: HashAlgorithm, hashed: &[u8]) -> Result<(), PaddingError> 
     Ok(())
 }
 
-/// Length of the filler between the two bytes in front and the zero.
+/// Length of the filler between the first two bytes and the zero byte. An error if it would be less than 8 bytes.
 fn pkcs1_filler(message_bytes: usize, modulus_bytes: usize) -> Result<usize, PaddingError> {
     let bytes_max = modulus_bytes.saturating_sub(PKCS1_BYTES);
     if modulus_bytes < PKCS1_BYTES || message_bytes > bytes_max {

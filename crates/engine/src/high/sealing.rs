@@ -1,12 +1,12 @@
-//! Secrets sealed to the holder of an X25519 key, for one purpose, and texts locked under a key that is used once.
+//! Secrets sealed to the holder of an X25519 key, for one purpose, and texts locked under a one-time key.
 //!
 //! ```text
 //! (x, X)  ephemeral key pair of the sender     (s, S)  key pair of the recipient
 //! key  =  HKDF-SHA256 (RFC 5869; salt X || S, input X25519(x, S), info = purpose), 32 bytes
 //! sent =  X, AES-256-GCM(key, nonce = 12 zero bytes, associated data = purpose, secret), tag last
 //! ```
-//! Each key enciphers one message, so that its nonce may be zero. What opens was sealed to this recipient,
-//! for this purpose, by someone: nothing tells who that was.
+//! Each key enciphers one message, so its nonce may be zero. A secret that opens was sealed to this recipient and for
+//! this purpose, but by an unknown sender.
 
 use crate::algorithm::CipherDirection;
 use crate::high::hkdf::hkdf_sha256;
@@ -19,7 +19,7 @@ const KEY_BYTES: usize = 32;
 const TAG_BYTES: usize = 16;
 const NONCE: [u8; 12] = [0; 12];
 
-/// A secret on its way.
+/// A sealed secret as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedSecret {
     /// The sender's ephemeral public key.
@@ -35,18 +35,18 @@ pub struct SealingKey {
 }
 
 impl SealingKey {
-    /// A new key pair.
+    /// A new random key pair.
     pub fn generate() -> Self {
         let (private, public) = x25519_keypair();
         Self { private: Box::new(private), public }
     }
 
-    /// What senders seal to.
+    /// The public key to which senders seal.
     pub fn public(&self) -> [u8; 32] {
         self.public
     }
 
-    /// Opens a secret; `None` whatever is wrong with it.
+    /// Opens a sealed secret; `None` for any fault.
     pub fn open(&self, purpose: &[u8], share: &[u8; 32], ciphertext: &[u8]) -> Option<SecretBytes> {
         let private = self.private.as_slice().first_chunk()?;
         let shared = x25519(private, share).ok()?;
@@ -61,8 +61,8 @@ impl std::fmt::Debug for SealingKey {
     }
 }
 
-/// Seals a secret to a recipient's public key. `None` where that is a point of small order, which no
-/// recipient has and whose shared secret anyone knows.
+/// Seals a secret to a recipient's public key. `None` for a point of small order: no recipient has one, and anyone
+/// could compute its shared secret.
 pub fn seal_to(recipient: &[u8; 32], purpose: &[u8], secret: &[u8]) -> Option<SealedSecret> {
     let (private, share) = x25519_keypair();
     let shared = x25519(private.as_slice().first_chunk()?, recipient).ok()?;
@@ -77,7 +77,7 @@ pub fn seal_to(recipient: &[u8; 32], purpose: &[u8], secret: &[u8]) -> Option<Se
 pub fn lock(key: &[u8; KEY_BYTES], associated: &[u8], secret: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(secret.len() + TAG_BYTES);
     out.extend_from_slice(secret);
-    // By the library: no engine says here which kernels may be used, and one text is sealed under a key.
+    // At the portable level: no engine here says which kernels are allowed, and each key seals only one text.
     let key = GcmKey::new(Cpu::PORTABLE, key).expect("32 bytes are an AES-256 key");
     let mut items = [GcmItem::encipher(&key, &NONCE, associated, &mut out)];
     gcm::batch(Cpu::PORTABLE, CipherDirection::Encipher, &mut items);
@@ -87,7 +87,7 @@ pub fn lock(key: &[u8; KEY_BYTES], associated: &[u8], secret: &[u8]) -> Vec<u8> 
     out
 }
 
-/// Opens what [`lock`] made with the same key and associated data; `None` for anything else.
+/// Opens the result of [`lock`] under the same key and associated data; `None` for anything else.
 pub fn unlock(key: &[u8; KEY_BYTES], associated: &[u8], ciphertext: &[u8]) -> Option<SecretBytes> {
     let (text, tag) = ciphertext.split_at_checked(ciphertext.len().checked_sub(TAG_BYTES)?)?;
     let mut out = SecretBytes::from_slice(text);

@@ -1,10 +1,10 @@
-//! What stands in the place of the kernels where the processor is not x86-64: the same names, for code that is written
-//! once for every architecture. Each takes the token of its kernel, which nobody can have, and so none is ever run.
+//! Stand-ins for the kernels where the processor is not x86-64: the same names, so that other code is written once for
+//! every architecture. Each function takes its kernel's token. No token can be made here, so no function ever runs.
 
-// The signatures of kernels, whose arguments nobody reads here.
+// The functions have the signatures of the kernels, but use no argument.
 #![allow(unused_variables)]
 
-/// As `low::aes`.
+/// Stand-in for `low::aes`.
 pub(super) mod aes {
     /// ECB and CBC of one stream on 512-bit vectors.
     pub(crate) mod blocks_vaes {
@@ -89,7 +89,7 @@ pub(super) mod aes {
 
     macro_rules! ocb {
         ($name:ident, $token:ident) => {
-            /// OCB.
+            /// OCB on vectors of AES.
             pub(crate) mod $name {
                 use crate::low::aes::ocb::{OcbSums, OcbTable};
                 use crate::low::aes::{Block, RoundKeys};
@@ -167,7 +167,7 @@ pub(super) mod aes {
     wrap!(wrap_vaes, Avx512);
 }
 
-/// As `low::cfb`.
+/// Stand-in for `low::cfb`.
 pub(super) mod cfb {
     /// CFB and SHA-1 in one loop.
     pub(crate) mod ni {
@@ -218,7 +218,7 @@ pub(super) mod cfb {
     }
 }
 
-/// As `low::curves`.
+/// Stand-in for `low::curves`.
 pub(super) mod curves {
     /// 52-bit multiplication in eight lanes.
     pub(crate) mod ifma {
@@ -260,7 +260,7 @@ pub(super) mod curves {
     }
 }
 
-/// As `low::des`.
+/// Stand-in for `low::des`.
 pub(super) mod des {
     use crate::low::cpu::NeverMade;
     use crate::low::des::lines::Lines;
@@ -268,34 +268,34 @@ pub(super) mod des {
     use crate::low::des::{Block, Form, Piece, Stage};
     use std::marker::PhantomData;
 
-    /// The vectors of AVX2.
+    /// DES on the vectors of AVX2, one bit of each block in a vector.
     pub(crate) mod bit_sliced_avx2 {
         pub(crate) type BitSliced256 = super::Absent<crate::low::cpu::Avx2, 256>;
     }
 
-    /// The vectors of AVX-512, a bit of each block in one.
+    /// DES on the vectors of AVX-512, one bit of each block in a vector.
     pub(crate) mod bit_sliced_avx512 {
         pub(crate) type BitSliced512 = super::Absent<crate::low::cpu::Avx512, 512>;
     }
 
-    /// The same, a byte of each block in one.
+    /// DES on the vectors of AVX-512, one byte of each block in a vector.
     pub(crate) mod byte_sliced_avx512 {
         pub(crate) type ByteSliced = super::Absent<crate::low::cpu::Avx512, 64>;
     }
 
-    /// The vectors of AVX2, half a block as a row of indices.
+    /// DES on the vectors of AVX2, half a block as a row of indices.
     pub(crate) mod rows_avx2 {
         pub(crate) type RowsAvx2 = super::Absent<crate::low::cpu::Avx2, 16>;
     }
 
-    /// Those of AVX-512, half a block as the rows of a matrix.
+    /// DES on the vectors of AVX-512, half a block as the rows of a matrix.
     pub(crate) mod rows_avx512 {
         pub(crate) type Rows8 = super::Absent<crate::low::cpu::Avx512, 8>;
         pub(crate) type Rows16 = super::Absent<crate::low::cpu::Avx512, 16>;
         pub(crate) type Rows24 = super::Absent<crate::low::cpu::Avx512, 24>;
     }
 
-    /// A form that no processor here has.
+    /// A form of DES that no processor here has.
     pub(crate) struct Absent<Token, const LANES: usize>(PhantomData<Token>);
 
     impl<Token: NeverMade, const LANES: usize> Form for Absent<Token, LANES> {
@@ -359,7 +359,7 @@ pub(super) mod des {
     }
 }
 
-/// As `low::polyval`.
+/// Stand-in for `low::polyval`.
 pub(super) mod polyval {
     /// Carry-less multiplication.
     pub(crate) mod clmul {
@@ -372,7 +372,7 @@ pub(super) mod polyval {
     }
 }
 
-/// As `low::rsa`.
+/// Stand-in for `low::rsa`.
 pub(super) mod rsa {
     /// 52-bit multiplication in eight lanes.
     pub(crate) mod ifma_power {
@@ -425,7 +425,7 @@ pub(super) mod rsa {
     }
 }
 
-/// As `low::sha`.
+/// Stand-in for `low::sha`.
 pub(super) mod sha {
     macro_rules! lanes {
         ($name:ident, $token:ident $(, $lanes:ident)?) => {

@@ -14,16 +14,15 @@
 //!
 //! # Round keys
 //!
-//! No kernel expands a key. They read the schedule that the library has made for itself, which with AES
-//! instructions is the round keys in the order and the byte order of the processor; deciphering, in reverse
-//! and through the inverse of MixColumns (FIPS 197, 5.3.5). Without AES instructions it is in forms of the
-//! library's own: [`RoundKeys`] exist only where the library uses them, and who gets none goes the
-//! library's way. A second schedule of our own would cost as much again for each key, to hold
-//! the same bytes; a test expands keys by FIPS 197 and compares.
-// Vectors stay in registers where loops over them count: zipped iterators were left rolled, in memory.
+//! No kernel expands a key: all read the key schedule that the library has made for itself. With AES instructions it
+//! holds the round keys in the processor's order and byte order; for deciphering in reverse, through the inverse of
+//! MixColumns (FIPS 197, 5.3.5). Without AES instructions the library uses other forms, so [`RoundKeys`] exist only
+//! with them; else the library does the work. A second schedule with the same bytes would cost as much again for each
+//! key. A test expands keys by FIPS 197 and compares.
+// Vectors stay in registers only in counted loops: the compiler did not unroll loops over zipped iterators.
 #![allow(clippy::needless_range_loop)]
 
-/// The three ways into an OCB kernel, for a file that has `run` and `run_hash` under the features that the
+/// The three safe entry points of an OCB kernel, for a file that has `run` and `run_hash` under the features that the
 /// token proves.
 #[cfg(target_arch = "x86_64")]
 macro_rules! ocb_doors {
@@ -123,11 +122,11 @@ pub(crate) use super::absent::aes::{
 use super::aws_lc::aes::AesSchedule;
 use super::cpu::Cpu;
 
-/// Text of one stream from which on ECB and deciphering CBC on 512-bit vectors are quicker than the library's eight
-/// blocks in flight: below, spreading the round keys costs more than is gained.
+/// From this many bytes of one stream on, ECB and deciphering CBC on 512-bit vectors are faster than the library's
+/// eight blocks in flight. For less text, spreading the round keys costs more than it gains.
 const WIDE_BYTES_MIN: usize = 256;
 
-/// ECB over whole blocks, in the direction the schedule was filled for.
+/// ECB over whole blocks, in the direction of the schedule.
 #[inline]
 pub(crate) fn ecb(cpu: Cpu, schedule: &AesSchedule, encipher: bool, data: &mut [u8]) {
     debug_assert!(data.len().is_multiple_of(size_of::<Block>()));
@@ -139,7 +138,7 @@ pub(crate) fn ecb(cpu: Cpu, schedule: &AesSchedule, encipher: bool, data: &mut [
     }
 }
 
-/// CBC over whole blocks, in the direction the schedule was filled for; `chain` takes the chaining value.
+/// CBC over whole blocks, in the direction of the schedule; updates the chaining value `chain`.
 #[inline]
 pub(crate) fn cbc(cpu: Cpu, schedule: &AesSchedule, encipher: bool, chain: &mut Block, data: &mut [u8]) {
     debug_assert!(data.len().is_multiple_of(size_of::<Block>()));
@@ -151,8 +150,8 @@ pub(crate) fn cbc(cpu: Cpu, schedule: &AesSchedule, encipher: bool, chain: &mut 
     }
 }
 
-/// CTR with a counter of 128 bits, big-endian, from `counter` on, which is left at the next unused value. The
-/// schedule must be one for enciphering.
+/// CTR with a big-endian counter of 128 bits, which starts at `counter`; that becomes the next unused value. The
+/// schedule must be for enciphering.
 #[inline]
 pub(crate) fn ctr(cpu: Cpu, schedule: &AesSchedule, counter: &mut Block, data: &mut [u8]) {
     if let (Some(token), Some(keys)) = (cpu.avx512, schedule.round_keys()) {
@@ -164,17 +163,17 @@ pub(crate) fn ctr(cpu: Cpu, schedule: &AesSchedule, counter: &mut Block, data: &
 /// One block of AES.
 pub(crate) type Block = [u8; 16];
 
-/// Most round keys of one schedule: 14 rounds and the one before the first.
+/// At most this many round keys in one schedule: one before the first round, and one for each of 14 rounds.
 pub(crate) const ROUND_KEYS_MAX: usize = 15;
 
-/// The round keys of one schedule as the AES instructions take them; those beyond the last are zeros.
+/// The round keys of one schedule in the form of the AES instructions; keys after the last are zeros.
 #[derive(Clone, Copy)]
 pub(crate) struct RoundKeys<'a> {
     blocks: &'a [Block; ROUND_KEYS_MAX],
     rounds: Rounds,
 }
 
-/// How many rounds a key length has (FIPS 197, table 3).
+/// The number of rounds for a key length (FIPS 197, table 3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rounds {
     Ten,
@@ -183,10 +182,10 @@ pub(crate) enum Rounds {
 }
 
 impl Rounds {
-    /// All, shortest first.
+    /// All numbers of rounds, least first.
     pub(crate) const ALL: [Rounds; 3] = [Rounds::Ten, Rounds::Twelve, Rounds::Fourteen];
 
-    /// As a number.
+    /// The number of rounds as an integer.
     #[inline]
     pub(crate) const fn count(self) -> usize {
         match self {
@@ -198,19 +197,19 @@ impl Rounds {
 }
 
 impl<'a> RoundKeys<'a> {
-    /// Round keys in the processor's form. Only `aws_lc::aes` knows where such stand.
+    /// Round keys in the processor's form. Only `aws_lc::aes` knows where these lie in a schedule.
     #[inline]
     pub(super) fn new(blocks: &'a [Block; ROUND_KEYS_MAX], rounds: Rounds) -> RoundKeys<'a> {
         RoundKeys { blocks, rounds }
     }
 
-    /// The number of rounds.
+    /// The number of rounds of these keys.
     #[inline]
     pub(crate) fn rounds(self) -> Rounds {
         self.rounds
     }
 
-    /// The key that an enciphering schedule was made of, which is how the schedule begins (FIPS 197, 5.2).
+    /// The cipher key of an enciphering schedule, which begins with it (FIPS 197, 5.2).
     pub(crate) fn key(self) -> &'a [u8] {
         &self.blocks.as_flattened()[..4 * (self.rounds.count() - 6)]
     }
@@ -270,7 +269,7 @@ mod tests {
         })
     }
 
-    /// The library's schedules are the round keys of FIPS 197, in the order that the instructions want.
+    /// The library's schedules hold the round keys of FIPS 197, in the order that the instructions need.
     #[test]
     fn round_keys_are_those_of_the_standard() {
         for key_bytes in [16, 24, 32] {

@@ -1,4 +1,4 @@
-//! The bound C library, AWS-LC: a file for each family of its functions.
+//! The bound C library, AWS-LC: one file for each family of functions.
 
 pub(crate) mod aead;
 pub(crate) mod aes;

@@ -1,5 +1,5 @@
-//! AES in CFB with whole blocks of feedback (SP 800-38A, 6.3, s = 128), alone and with SHA-1 of the plain text
-//! in the same loop, as the integrity-protected packets of OpenPGP need it (RFC 4880, 5.13).
+//! AES in CFB with whole blocks of feedback (SP 800-38A, 6.3, s = 128), alone, or in one loop with SHA-1 of the
+//! plaintext, as the integrity-protected packets of OpenPGP need it (RFC 4880, 5.13).
 
 #[cfg(target_arch = "x86_64")]
 mod ni;
@@ -14,10 +14,10 @@ use super::wipe_bytes;
 /// A block of AES.
 pub(crate) type Block = [u8; 16];
 
-/// Round keys of the longest key.
+/// The number of round keys of the longest key.
 const ROUND_KEYS_MAX: usize = 15;
 
-/// A key prepared for both directions, in one allocation that does not move; zero when dropped.
+/// A key prepared for both directions, in one allocation that does not move; wiped when dropped.
 pub(crate) struct CfbKey {
     kernel: Option<Kernel>,
     key_bytes: usize,
@@ -25,9 +25,9 @@ pub(crate) struct CfbKey {
 }
 
 struct Schedules {
-    /// For parts of blocks, and where there are no AES instructions.
+    /// For partial blocks, and for processors without AES instructions.
     library: AesSchedule,
-    /// Empty without a kernel.
+    /// Zeros if there is no kernel.
     round_keys: [Block; ROUND_KEYS_MAX],
 }
 
@@ -38,8 +38,8 @@ struct Kernel {
     avx512: Option<Avx512>,
 }
 
-/// Where a text stands: whole blocks in `chain`, or, `used` bytes into a block, that many of cipher text and
-/// the rest of key stream.
+/// The state of a text. On a block boundary, `chain` is the last ciphertext block. `used` bytes into a block, it is
+/// that many bytes of ciphertext and the rest of the key stream.
 pub(crate) struct CfbChain {
     pub(crate) chain: Block,
     pub(crate) used: usize,
@@ -61,7 +61,7 @@ impl CfbKey {
         Some(CfbKey { kernel, key_bytes: key.len(), schedules })
     }
 
-    /// Any length of text in place.
+    /// Enciphers or deciphers text of any length in place.
     pub(crate) fn apply(&self, encipher: bool, at: &mut CfbChain, data: &mut [u8]) {
         let head = data.len().min((16 - at.used) % 16);
         let (head, rest) = data.split_at_mut(head);
@@ -92,14 +92,14 @@ impl CfbKey {
         self.schedules.library.cfb(encipher, &mut at.chain, &mut at.used, rest);
     }
 
-    /// Whether [`CfbKey::apply_sha1`] can be used, and is faster than cipher and hash one after the other: the wide
-    /// form of deciphering takes a twentieth of the hash, so that there is nothing to hide.
+    /// Whether [`CfbKey::apply_sha1`] works and is faster than cipher and hash one after the other. The wide form of
+    /// deciphering takes a twentieth of the hash's time, so one loop would gain nothing.
     pub(crate) fn has_sha1(&self, encipher: bool) -> bool {
         self.kernel.is_some_and(|kernel| kernel.sha.is_some() && (encipher || kernel.avx512.is_none()))
     }
 
-    /// Whole blocks of SHA-1 in place, their plain text into `sums`. Nothing is done without the
-    /// instructions for it.
+    /// Enciphers or deciphers whole SHA-1 blocks in place, and hashes their plaintext into `sums`. Does nothing unless
+    /// [`CfbKey::has_sha1`].
     pub(crate) fn apply_sha1(
         &self,
         encipher: bool,

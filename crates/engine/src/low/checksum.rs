@@ -1,21 +1,21 @@
-//! The ones' complement sum of RFC 1071, by which IP, TCP and UDP check what they carry. Of each packet that is sealed
-//! or opened its bytes are read for it once more.
+//! The ones' complement sum of RFC 1071, the checksum of IP, TCP and UDP. Every packet that is sealed or opened is read
+//! once more for it.
 //!
-//! Sums in either order of bytes differ by their order alone (RFC 1071, 2B), and so do sums of longer words, once they
-//! are folded: words of 64 bits as the machine has them need no swap. Their halves are summed apart, in 64 bits each,
-//! which nothing that fits in memory makes overflow, so that there is no carry for which a sum would have to wait.
+//! Sums in either byte order differ only in their own byte order (RFC 1071, 2B), and folding allows sums of longer
+//! words. So 64-bit words in the machine's order need no swap. Their halves are summed separately, in 64 bits each. No
+//! text that fits in memory can overflow these, so no sum waits for a carry.
 //!
-//! Bound: two additions, a shift and an AND for each vector; at four operations a cycle (AMD Zen 5) 64 bytes a cycle
-//! with AVX-512, 32 with AVX2. Reached on 1,424 bytes in caches: 158 and 100 bytes a nanosecond, 53 without vectors,
-//! where four sums with carries stand beside each other (`cargo run --release -p cryptand-engine --example checksums`).
-//! On short texts the folding is most of it.
+//! Bound: two additions, a shift and an AND for each vector. At four operations a cycle (AMD Zen 5) that is 64 bytes a
+//! cycle with AVX-512, and 32 with AVX2. Reached on 1,424 bytes in caches: 158 and 100 bytes a nanosecond. Without
+//! vectors, 53: four sums with carries, side by side (`cargo run --release -p cryptand-engine --example checksums`).
+//! Short texts spend most of their time on folding.
 
 use super::cpu::Cpu;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// The sum, folded to 16 bits, of the bytes as words of 16 bits in network order. An odd byte at the end is the upper
-/// half of a word.
+/// The sum, folded to 16 bits, of the bytes as 16-bit words in network order. A single last byte is the upper half of a
+/// word.
 #[inline]
 pub(crate) fn sum(cpu: Cpu, bytes: &[u8]) -> u16 {
     #[cfg(target_arch = "x86_64")]
@@ -33,7 +33,7 @@ pub(crate) fn sum(cpu: Cpu, bytes: &[u8]) -> u16 {
     plain(bytes)
 }
 
-/// From so many bytes on a kernel is worth its call.
+/// From this many bytes on, a kernel is faster than plain code.
 #[cfg(target_arch = "x86_64")]
 const LONG_BYTES: usize = 128;
 
@@ -71,7 +71,7 @@ fn avx2(bytes: &[u8]) -> u16 {
     finish(all.cast_unsigned(), rest)
 }
 
-/// With what every processor has: four sums, each with its carries, wait for each other the least.
+/// The sum with plain instructions: four independent sums, each with its own carry, so that additions wait least.
 fn plain(bytes: &[u8]) -> u16 {
     let (blocks, rest) = bytes.as_chunks::<32>();
     let mut sums = [0_u64; 4];
@@ -85,7 +85,7 @@ fn plain(bytes: &[u8]) -> u16 {
     finish(all, rest)
 }
 
-/// Adds what is left behind the last whole block and folds.
+/// Adds the bytes after the last whole block, and folds.
 #[inline(always)]
 fn finish(mut all: u64, rest: &[u8]) -> u16 {
     let (words, rest) = rest.as_chunks::<4>();
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use seeded::Random;
 
-    /// The sum as RFC 1071, 4.1 writes it.
+    /// The sum as defined in RFC 1071, 4.1.
     fn words(bytes: &[u8]) -> u16 {
         let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0));
         let mut sum: u64 = bytes.chunks(2).map(word).sum();

@@ -1,12 +1,12 @@
 //! The processor's features as tokens: only code that holds a feature's token may call the kernels that need it.
 //!
-//! All kernels are for x86-64. On other processors a token cannot be made, the compiler knows that, and leaves out all
-//! that a token leads to; `absent` stands there in the place of the kernels.
+//! All kernels are for x86-64. On other processors a token cannot be made. The compiler knows that and omits all code
+//! that needs a token; `absent` replaces the kernels there.
 
-/// What a token is made of where it can be had.
+/// The content of a token that can be made.
 #[cfg(target_arch = "x86_64")]
 type Proof = ();
-/// What a token is made of where it cannot: something that does not exist.
+/// The content of a token that cannot be made: a type without values.
 #[cfg(not(target_arch = "x86_64"))]
 type Proof = std::convert::Infallible;
 
@@ -23,12 +23,12 @@ pub(crate) struct Aes(Proof);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sha(Proof);
 
-/// Proof that the processor has AVX-512 F, BW, DQ, VL, IFMA, VBMI, VBMI2 and BITALG, with GFNI, VAES and
-/// VPCLMULQDQ, beside all that [`Avx2`] and [`Aes`] prove.
+/// Proof that the processor has AVX-512 F, BW, DQ, VL, IFMA, VBMI, VBMI2 and BITALG, with GFNI, VAES and VPCLMULQDQ, in
+/// addition to all that [`Avx2`] and [`Aes`] prove.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(Proof);
 
-/// The kernels that may be used: all that the processor has, up to a limit.
+/// The kernels that may be used: those of this processor, up to a limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cpu {
     pub(crate) avx2: Option<Avx2>,
@@ -38,10 +38,10 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// Nothing but what every processor of its architecture has.
+    /// Only the instructions of every processor of the architecture.
     pub(crate) const PORTABLE: Cpu = Cpu { avx2: None, aes: None, sha: None, avx512: None };
 
-    /// What this processor has of the instructions up to and with AVX2.
+    /// The instructions of this processor, up to AVX2.
     pub(crate) fn up_to_avx2() -> Cpu {
         #[cfg(target_arch = "x86_64")]
         if has_avx2() {
@@ -58,7 +58,7 @@ impl Cpu {
         Cpu::PORTABLE
     }
 
-    /// All that this processor has.
+    /// All instructions of this processor.
     pub(crate) fn up_to_avx512() -> Cpu {
         let cpu = Cpu::up_to_avx2();
         #[cfg(target_arch = "x86_64")]
@@ -69,10 +69,10 @@ impl Cpu {
     }
 }
 
-/// A token, as one that was not made.
+/// A token that cannot be made on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) trait NeverMade: Copy {
-    /// What follows from having one: anything, since none is had.
+    /// Returns any type: never called, since no token exists.
     fn never(self) -> !;
 }
 

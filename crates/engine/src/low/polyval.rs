@@ -1,8 +1,8 @@
-//! POLYVAL (RFC 8452, section 3), the universal hash of HCTR2: a file an instruction set.
+//! POLYVAL (RFC 8452, section 3), the universal hash of HCTR2: one file per instruction set.
 //!
-//! Sums and keys are elements of GF(2^128) modulo x^128 + x^127 + x^126 + x^121 + 1, their lowest bit the lowest of
-//! the first byte. `dot(a, b)` is a * b * x^-128: the product of 256 bits is brought to 128 from below, since the
-//! polynomial says what a low word is worth 128 bits higher: 1 = x^128 * (1 + x^-1 + x^-2 + x^-7).
+//! Sums and keys are elements of GF(2^128) modulo x^128 + x^127 + x^126 + x^121 + 1; their lowest bit is the lowest of
+//! the first byte. `dot(a, b)` is a * b * x^-128: the 256-bit product is reduced to 128 bits from below. The polynomial
+//! gives the value of a low word 128 bits higher: 1 = x^128 * (1 + x^-1 + x^-2 + x^-7).
 
 #[cfg(not(target_arch = "x86_64"))]
 use super::absent::polyval::clmul;

@@ -14,9 +14,9 @@
 //! Every lane has a modulus of its own. All lanes are always computed: a caller with fewer than eight
 //! numbers fills the others with copies.
 //!
-//! Each function takes the token of its kernel and runs the plain twin when there is none. Every input is a
-//! proper number (digits below 2^52) and as long as stated; results are fully reduced. Nothing but the
-//! number of digits, the lengths in bits and what is named public steers a branch or an address.
+//! Each function takes the token of its kernel, and runs the plain twin without one. Every input is a proper number
+//! (digits below 2^52) of the stated length; results are fully reduced. Only the number of digits, the lengths in bits
+//! and values named public affect branches or addresses.
 
 #[cfg(not(target_arch = "x86_64"))]
 use crate::low::absent::rsa::ifma_power;
@@ -35,16 +35,16 @@ mod plain;
 
 pub(crate) use bytes::{equal_lanes, load_bytes, store_bytes};
 
-/// Numbers side by side.
+/// The number of lanes, one 64-bit element of a 512-bit vector each.
 pub(crate) const LANES: usize = 8;
-/// Bits of a digit: what the multiplier of AVX-512 IFMA takes.
+/// Bits of a digit, the width of the AVX-512 IFMA multiplier.
 pub(crate) const DIGIT_BITS: usize = 52;
-/// The bits of a digit.
+/// The mask of a digit.
 pub(crate) const DIGIT_MASK: u64 = (1 << DIGIT_BITS) - 1;
-/// Digit counts are multiples of this. RSA's usual lengths fit it well: 256 + 2 bits into 5 digits,
-/// 512 + 2 into 10, 1024 + 2 into 20, 2048 + 2 into 40, 4096 + 2 into 80 (79 would do).
+/// Digit counts are multiples of this number. It fits RSA's usual lengths well: 256 + 2 bits into 5 digits, 512 + 2
+/// into 10, 1024 + 2 into 20, 2048 + 2 into 40, 4096 + 2 into 80 (79 would do).
 pub(crate) const BLOCK: usize = 5;
-/// Most digits of a modulus: 4160 bits.
+/// At most this many digits in a modulus: 4160 bits.
 pub(crate) const DIGITS_MAX: usize = 80;
 
 /// One digit of eight numbers.
@@ -56,14 +56,14 @@ impl Row {
     pub(crate) const ZERO: Row = Row([0; LANES]);
 }
 
-/// The digits with which a modulus of so many bits is computed: 52 * digits >= bits + 2, which keeps
-/// results of almost-Montgomery multiplication below twice the modulus. None if there is no kernel.
+/// The number of digits for moduli of this many bits: 52 * digits >= bits + 2, which keeps results of almost-Montgomery
+/// multiplication below twice the modulus. `None` if that exceeds [`DIGITS_MAX`].
 pub(crate) fn digits_for(bits: usize) -> Option<usize> {
     let digits = (bits + 2).div_ceil(DIGIT_BITS * BLOCK) * BLOCK;
     (digits <= DIGITS_MAX).then_some(digits)
 }
 
-/// Rows that hold secrets: wiped when dropped. Moved only while zero, since a move may leave a copy behind.
+/// Rows that hold secrets; wiped when dropped. Moved only while zero, since a move may leave a copy behind.
 pub(crate) struct Secret<const N: usize>(pub(crate) [Row; N]);
 
 impl<const N: usize> Secret<N> {
@@ -90,14 +90,14 @@ pub(crate) struct Moduli {
 }
 
 impl Moduli {
-    /// Room for moduli of so many digits, as [`digits_for`] says for the longest of them. They are written
-    /// where it lies: a value that holds secrets is never moved, which would leave a copy behind.
+    /// Room for moduli of this many digits, which [`digits_for`] returns for the longest of them. They are written in
+    /// place: a value that holds secrets is never moved, since that would leave a copy behind.
     pub(crate) fn room(digits: usize) -> Moduli {
         assert!(digits <= DIGITS_MAX && digits.is_multiple_of(BLOCK) && digits > 0);
         Moduli { digits, n: Secret::zero(), rr: Secret::zero(), k0: Row::ZERO }
     }
 
-    /// Takes moduli of the room's digits, and computes the rest from them.
+    /// Sets moduli of the room's digits, and computes the constants from them.
     pub(crate) fn set(&mut self, token: Option<Avx512>, n: &[Row]) {
         self.fill(|n_rows, _| n_rows.copy_from_slice(n));
         let mut rr = Secret::<DIGITS_MAX>::zero();
@@ -109,25 +109,24 @@ impl Moduli {
         self.rr.0[..self.digits].copy_from_slice(rr);
     }
 
-    /// Takes moduli and what [`Moduli::rr`] gave for them, lane by lane: both are written by `fill`.
+    /// Sets moduli and their earlier [`Moduli::rr`], lane by lane; `fill` writes both.
     #[inline]
     pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [Row], &mut [Row])) {
         fill(&mut self.n.0[..self.digits], &mut self.rr.0[..self.digits]);
         self.k0 = Row(self.n.0[0].0.map(negated_inverse));
     }
 
-    /// Rows of every number under these moduli.
+    /// The number of digits of all numbers under these moduli.
     pub(crate) fn digits(&self) -> usize {
         self.digits
     }
 
-    /// The moduli.
+    /// The moduli, lane by lane.
     pub(crate) fn n(&self) -> &[Row] {
         &self.n.0[..self.digits]
     }
 
-    /// 2^(104 * digits) mod n: worth keeping beside a key, since it takes as long to make as several
-    /// multiplications.
+    /// 2^(104 * digits) mod n. Worth storing with a key, since it takes as long to compute as several multiplications.
     pub(crate) fn rr(&self) -> &[Row] {
         &self.rr.0[..self.digits]
     }
@@ -140,7 +139,8 @@ impl Drop for Moduli {
     }
 }
 
-/// -1 / n mod 2^52 of an odd n, by Newton's iteration: n itself is right to 3 bits, each step doubles them.
+/// -1 / n mod 2^52 of an odd n, by Newton's iteration: n itself is correct to 3 bits, and each step doubles their
+/// number.
 fn negated_inverse(n: u64) -> u64 {
     let mut inverse = n;
     for _ in 0..5 {
@@ -149,7 +149,7 @@ fn negated_inverse(n: u64) -> u64 {
     inverse.wrapping_neg() & DIGIT_MASK
 }
 
-/// Calls the kernel that the token admits to, else its plain twin.
+/// Calls the token's kernel, or its plain twin without a token.
 macro_rules! choose {
     ($token:ident, $name:ident($($argument:expr),*)) => {
         match $token {
@@ -159,8 +159,8 @@ macro_rules! choose {
     };
 }
 
-/// base^exponent mod n in each lane. `base` is any number of `digits` rows, also one above n. Constant time
-/// in base and exponent; `exponent_bits` is public, and what the exponent has above it is left out.
+/// base^exponent mod n in each lane. `base` is any number of `digits` rows, even above n. Constant-time in base and
+/// exponent. `exponent_bits` is public, and higher bits of the exponent are ignored.
 pub(crate) fn power(
     token: Option<Avx512>,
     m: &Moduli,
@@ -172,8 +172,8 @@ pub(crate) fn power(
     choose!(token, power(m, base, exponent, exponent_bits, out))
 }
 
-/// Two independent [`power`]s of one digit count, each filling the other's waits: less than twice the time
-/// of one.
+/// Two independent [`power`]s of one digit count, each of which uses the other's idle time: less than twice the time of
+/// one.
 pub(crate) fn power_pair(
     token: Option<Avx512>,
     m: [&Moduli; 2],
@@ -186,8 +186,8 @@ pub(crate) fn power_pair(
     choose!(token, power_pair(m, base, exponent, exponent_bits, out))
 }
 
-/// base^exponent mod n with public exponents, one a lane: the time depends on them. Fast when they are equal
-/// and have few one bits (3, 17, 65537).
+/// base^exponent mod n with public exponents, one per lane; the time depends on them. Fast if they are equal and have
+/// few set bits (3, 17, 65537).
 pub(crate) fn power_public_vartime(
     token: Option<Avx512>,
     m: &Moduli,

@@ -1,5 +1,5 @@
-//! SHA-1 and SHA-256 (FIPS 180-4) of many texts side by side, one in each 32-bit word of a vector; SHA-512 in words of
-//! 64 bits (`wide`).
+//! SHA-1 and SHA-256 (FIPS 180-4) of many texts side by side, one in each 32-bit word of a vector, and SHA-512 in words
+//! of 64 bits (`wide`).
 //!
 //! ```text
 //! vector of word i:  [ stream 0 | stream 1 | stream 2 | ... | stream 15 ]     AVX2: 8
@@ -7,14 +7,13 @@
 //! block of each stream -> columns W(0)..W(15) -> 80 (SHA-1) or 64 rounds -> added to the chaining values
 //! ```
 //!
-//! 1. The rounds are the standard's, a vector for each word: each function of three words is one `vpternlogd`,
-//!    each rotation one `vprold` with AVX-512. How blocks become columns stands at `avx512`.
-//! 2. The message schedule keeps sixteen vectors: W(t) takes the place of W(t - 16).
-//! 3. A round waits for the one before it, so the order of its sums decides. What is known early is added
-//!    early; the newest word enters last: `a' = rotl5(a) + ((e + (W + K)) + f)` for SHA-1, two operations
-//!    behind a; `e' = ((d + (h + (W + K))) + Ch) + Sum1` for SHA-256, three behind e, for which d is taken away
-//!    again in `a' = ((e' - d) + Maj) + Sum0`. The compiler would sum in another order: `fixed` keeps it from
-//!    that.
+//! 1. The rounds are the standard's, with a vector for each word. With AVX-512 each function of three words is one
+//!    `vpternlogd`, and each rotation one `vprold`. `avx512` explains how blocks become columns.
+//! 2. The message schedule keeps sixteen vectors: W(t) replaces W(t - 16).
+//! 3. A round waits for the one before it, so the order of its sums matters. Early values are added early, and the
+//!    newest word last. For SHA-1, `a' = rotl5(a) + ((e + (W + K)) + f)` needs two operations after a. For SHA-256, `e'
+//!    = ((d + (h + (W + K))) + Ch) + Sum1` needs three after e; d is then subtracted again in `a' = ((e' - d) + Maj) +
+//!    Sum0`. `fixed` keeps the compiler from summing in another order.
 //!
 //! Bounds for a block of sixteen lanes, on a core (AMD Zen 5) measured at four vector operations a cycle, two
 //! of them rotations, shifts or byte shuffles, each two cycles to its result:
@@ -24,24 +23,24 @@
 //! | SHA-1 | 853 | 213 cycles | 80 x 4 = 320 cycles | 380 cycles, 0.84 of the bound |
 //! | SHA-256 | 1,784 | 446 cycles | 64 x 6 = 384 cycles | 650 cycles, 0.69 of the bound |
 //!
-//! Which kernel takes how many texts, and its speed against the library's on one text (with SHA instructions):
+//! Numbers of texts for each kernel, and its speed relative to the library's on one text (with SHA instructions):
 //!
 //! | | texts | SHA-1 | SHA-256 |
 //! |---|---|---|---|
 //! | `avx512` | from 7 (SHA-256: 8), best 16 | 5.3 | 3.3 |
 //! | `ni`, four side by side | 3 and more | 2.4 | 1.7 |
 //! | `ni`, two side by side | 2 | 1.8 | 1.4 |
-//! | `avx2`, where there are no SHA instructions | from 4 (SHA-256: 3), best 8 | 1.8 | 0.95 |
+//! | `avx2`, without SHA instructions | from 4 (SHA-256: 3), best 8 | 1.8 | 0.95 |
 //!
 //! Tried and dropped:
 //! - Sums as the standard writes them: 0.91 of this for SHA-1, 0.78 for SHA-256; the compiler moves `+ K` to
 //!   the end of the chain.
-//! - The loading as a function of its own that both hashes call: 0.98, the rounds begin only after it.
-//! - Two sets of 16 lanes side by side, so that one set's chain fills the other's waits, for 32 texts and more. On
-//!   Intel's cores (Emerald Rapids), which start two vector operations a cycle, a result ready in the next, one set
-//!   fills the ports: 853 operations are 427 cycles, its chain 160. There two sets' rounds run at 0.83 to 0.94 of the
-//!   speed of one after the other (SHA-256: 0.74 to 0.97), for their 42 words do not fit in 32 registers. On Zen 5 a
-//!   loop of the rounds alone ran at 1.33 (SHA-256: 0.98); nothing measured there asks for the second kernel yet.
+//! - The loading as a separate function that both hashes call: 0.98, the rounds begin only after it.
+//! - Two sets of 16 lanes side by side, so that one set's chain fills the other's waits, for 32 texts and more. Intel's
+//!   cores (Emerald Rapids) start two vector operations a cycle, and a result is ready in the next, so one set fills
+//!   the ports: 853 operations are 427 cycles, its chain 160. There two sets' rounds run at 0.83 to 0.94 of the speed
+//!   of one after the other (SHA-256: 0.74 to 0.97), since their 42 words do not fit in 32 registers. On Zen 5 a loop
+//!   of the rounds alone ran at 1.33 (SHA-256: 0.98); no measurement there justifies the second kernel yet.
 //! - AVX2 beside SHA instructions: without rotation and three-input logic it loses to four texts in `ni`, but
 //!   without SHA instructions it is 2.6 (SHA-1) and 3.2 (SHA-256) times as fast as the library.
 
@@ -69,11 +68,11 @@ use super::cpu::{Avx2, Avx512, Cpu, Sha};
 use super::wipe;
 pub(crate) use wide::Sha512Lanes;
 
-/// Most lanes of any kernel here.
+/// At most this many lanes in any kernel here.
 pub(crate) const SHA_LANES_MAX: usize = 16;
 
-/// From how many texts on each kernel is faster than the next narrower one, measured: the SHA instructions
-/// take over below the vectors, and the library, one text after another, below them.
+/// From this many texts on, each kernel is faster than the next narrower one, as measured. The SHA instructions serve
+/// fewer texts than the vectors, and the library, one text after another, fewer than those.
 const SHA1_AVX512_PAYS: usize = 7;
 const SHA256_AVX512_PAYS: usize = 8;
 const SHA4_PAYS: usize = 3;
@@ -81,20 +80,20 @@ const SHA2_PAYS: usize = 2;
 const SHA1_AVX2_PAYS: usize = 4;
 const SHA256_AVX2_PAYS: usize = 3;
 
-/// Chaining values of all lanes: row `i` holds word `i` of each lane. SHA-1 uses five rows, a kernel of
-/// fewer lanes the front of each. Wiped when dropped.
+/// Chaining values of all lanes: row `i` holds word `i` of each lane. SHA-1 uses five rows; a kernel of fewer lanes
+/// uses the front of each row. Wiped when dropped.
 #[repr(C, align(64))]
 pub(crate) struct LaneState<W: Word>([[W; SHA_LANES_MAX]; 8]);
 
-/// What is left of each lane's text, in blocks.
+/// The rest of each lane's text, in blocks.
 pub(crate) type Texts<'a, const BLOCK: usize = 64> = [&'a [[u8; BLOCK]]; SHA_LANES_MAX];
 
 /// A word of a hash. Any bits are valid for it, and it owns nothing.
 pub(crate) trait Word: Copy + 'static {
     const ZERO: Self;
-    /// Big-endian, into as many bytes.
+    /// Writes the word big-endian; `bytes` has the word's length.
     fn write(self, bytes: &mut [u8]);
-    /// The chaining value of a hash with such words after whole blocks.
+    /// The chaining value of a hash with such words; `None` inside a block.
     fn chaining(context: &HashContext) -> Option<[Self; 8]>;
 }
 
@@ -126,33 +125,33 @@ impl Word for u64 {
     }
 }
 
-/// A kernel that the processor can run, for blocks of so many bytes.
+/// A kernel that the processor can run, for blocks of `BLOCK` bytes.
 pub(crate) trait Kernel<const BLOCK: usize>: Copy {
     type Word: Word;
 
-    /// The fastest kernel of its family for so many texts, or None where they are best taken one after another.
+    /// The fastest kernel of its family for this many texts; `None` if hashing them one after another is faster.
     fn for_texts(self, cpu: Cpu, texts: usize) -> Option<Self>;
-    /// How many lanes it has.
+    /// The number of lanes.
     fn lanes(self) -> usize;
-    /// Every lane takes as many blocks as the shortest text has, which is returned.
+    /// Compresses as many blocks in every lane as the shortest text has; returns that number.
     fn compress(self, state: &mut LaneState<Self::Word>, texts: &Texts<'_, BLOCK>) -> usize;
-    /// Takes the blocks of one text on the library.
+    /// Compresses the blocks of one text with the library.
     fn compress_alone(self, words: &mut [Self::Word; 8], blocks: &[[u8; BLOCK]]);
 }
 
-/// How many blocks the shortest text has.
+/// The number of blocks of the shortest text.
 fn shortest<const BLOCK: usize>(texts: &Texts<'_, BLOCK>) -> usize {
     texts.iter().map(|text| text.len()).min().unwrap_or(0)
 }
 
-/// The compression functions there are; SHA-224 has that of SHA-256.
+/// The 32-bit compression functions; SHA-224 has that of SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ShaFamily {
     Sha1,
     Sha256,
 }
 
-/// A kernel that the processor can run.
+/// A kernel for one hash family in lanes, which this processor can run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShaLanes {
     family: ShaFamily,
@@ -195,7 +194,7 @@ impl<W: Word> Drop for LaneState<W> {
 }
 
 impl ShaLanes {
-    /// The fastest kernel for so many texts, or None where they are best taken one after another.
+    /// The fastest kernel for this many texts; `None` if hashing them one after another is faster.
     pub(crate) fn of(cpu: Cpu, family: ShaFamily, texts: usize) -> Option<ShaLanes> {
         let (avx512_pays, avx2_pays) = match family {
             ShaFamily::Sha1 => (SHA1_AVX512_PAYS, SHA1_AVX2_PAYS),
@@ -262,7 +261,7 @@ impl Kernel<64> for ShaLanes {
 mod tests {
     use super::*;
 
-    /// Each kernel against the plain twin: texts of every lane differ in content and place in memory.
+    /// Compares each kernel with the plain twin; the texts of the lanes differ in content and place in memory.
     #[test]
     fn every_lane_gets_what_the_plain_twin_gives() {
         let bytes: Vec<u8> = (0..40_000u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 19) as u8).collect();
@@ -276,7 +275,7 @@ mod tests {
             ];
             for kernel in kernels.into_iter().flatten() {
                 for blocks in [0, 1, 2, 3, 17] {
-                    // One text is as long as is asked for, the others longer.
+                    // One text has exactly `blocks` blocks, the others have more.
                     let texts: Texts<'_> = std::array::from_fn(|lane| {
                         let more = (lane * 7 + blocks) % 16 % 5;
                         &bytes[lane * 1301..].as_chunks::<64>().0[..blocks + more]
@@ -303,7 +302,7 @@ mod tests {
         }
     }
 
-    /// The twin itself: FIPS 180-2, A.1 and B.1.
+    /// Tests the twin itself: FIPS 180-2, A.1 and B.1.
     #[test]
     fn the_plain_twin_gives_the_published_digests() {
         let mut block = [[0; 64]];

@@ -1,7 +1,7 @@
-//! What calls leave on the stack: no key, no text, no private number and no nonce.
+//! Tests that calls leave no key, text, private number or nonce on the stack.
 //!
-//! A call runs in a thread of its own, on a stack that was overwritten before; afterwards the stack below is searched
-//! for the secrets, in each form that they have on their way.
+//! A call runs in a thread of its own, on a stack that was overwritten first. Afterwards the stack below is searched
+//! for the secrets, in each form that they take on the way.
 
 #[cfg(test)]
 mod tests {
@@ -11,23 +11,23 @@ mod tests {
     use std::collections::HashMap;
     use std::hint::black_box;
 
-    /// As much as the calls below take, and more.
+    /// More stack than the calls below use.
     const DEPTH: usize = 384 << 10;
     const STACK_BYTES: usize = 2 << 20;
 
-    /// Secrets by their first eight bytes.
+    /// Secrets, indexed by their first eight bytes.
     #[derive(Default)]
     struct Secrets(HashMap<[u8; 8], (&'static str, Vec<u8>)>);
 
     impl Secrets {
-        /// Every `bytes` bytes of it, from each place that is a multiple of eight.
+        /// Adds every `bytes` bytes of a secret, from each offset that is a multiple of eight.
         fn add(&mut self, name: &'static str, secret: &[u8], bytes: usize) {
             for piece in (0..secret.len()).step_by(8).filter_map(|from| secret.get(from..from + bytes)) {
                 self.0.insert(*piece.first_chunk().unwrap(), (name, piece.to_vec()));
             }
         }
 
-        /// A number of 256 bits, big-endian: its bytes and words in either order, and its digits of 51 and 52 bits.
+        /// Adds a big-endian number of 256 bits: its bytes and words in either order, and its digits of 51 and 52 bits.
         fn add_number(&mut self, name: &'static str, number: &[u8]) {
             self.add(name, number, 8);
             let reversed: Vec<u8> = number.iter().rev().copied().collect();
@@ -43,14 +43,14 @@ mod tests {
         }
     }
 
-    /// Overwrites the stack below.
+    /// Overwrites the stack below the caller.
     #[inline(never)]
     fn overwrite() {
         let mut room = [0_u8; DEPTH];
         black_box(&mut room);
     }
 
-    /// Copies the stack below, from its far end on.
+    /// Copies the stack below the caller, from its far end on.
     #[inline(never)]
     fn copy(out: &mut Vec<u8>) {
         let here = 0_u8;
@@ -61,7 +61,7 @@ mod tests {
         }
     }
 
-    /// Keeps the call below what `copy` itself takes.
+    /// Runs a call below the stack that `copy` itself uses.
     #[inline(never)]
     fn deeper(call: impl FnOnce()) {
         let mut room = [0_u8; 8 << 10];
@@ -70,7 +70,7 @@ mod tests {
         black_box(&mut room);
     }
 
-    /// What is found of the secrets once the call is done, by name and depth.
+    /// The secrets that are found on the stack after the call, by name and depth.
     fn left<T: 'static>(
         make: impl FnOnce() -> T + Send + 'static,
         call: impl FnOnce(&mut T) + Send + 'static,
@@ -96,7 +96,7 @@ mod tests {
         std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).unwrap().join().unwrap()
     }
 
-    /// Runs a call at every level on inputs that are made before.
+    /// Runs a call at every level, on inputs that are made before.
     fn check<T: 'static>(
         name: &str,
         make: fn(&mut Random) -> T,
@@ -206,7 +206,8 @@ mod tests {
             |random| {
                 CIPHERS.map(|algorithm| {
                     let keys: Vec<_> = (0..300).map(|_| random.bytes(algorithm.key_bytes())).collect();
-                    // Of DES two lines and a block each, so that kernels that write whole lines run in every form.
+                    // DES keys get two lines and a block each, so that kernels that write whole lines run in every
+                    // form.
                     let long = [1024; 1].into_iter().chain([17 * algorithm.block_bytes(); 299]);
                     (keys, long.map(|bytes| random.bytes(bytes)).collect::<Vec<_>>())
                 })
@@ -312,7 +313,7 @@ mod tests {
         );
     }
 
-    /// Columns of so many requests: a key over tokens, tokens, raw keys, and texts of nine blocks for MACs and for
+    /// Columns of `lanes` requests: a wrapping key, tokens, raw keys, and texts of nine blocks for MACs and for
     /// ciphers.
     struct Columns {
         lanes: usize,

@@ -1,4 +1,4 @@
-//! Modes that only AES has, and many chained AES streams side by side.
+//! Modes for AES only, and many chained AES streams side by side.
 
 pub(crate) mod aead;
 pub(crate) mod cfb;

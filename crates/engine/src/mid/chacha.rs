@@ -1,6 +1,7 @@
-//! ChaCha20-Poly1305 (RFC 8439): many independent requests in one call, through the bound library one after the other.
+//! ChaCha20-Poly1305 (RFC 8439): many independent requests in one call, which the bound library computes one after the
+//! other.
 //!
-//! A nonce must never be used twice with one key to encipher: the caller sees to that.
+//! The caller must never use a nonce twice with one key to encipher.
 
 use super::aes::aead::AeadItem;
 use crate::algorithm::CipherDirection;
@@ -12,14 +13,14 @@ use std::fmt;
 pub const CHACHA_KEY_BYTES: usize = 32;
 /// Length of a nonce in bytes.
 pub const CHACHA_NONCE_BYTES: usize = 12;
-/// Most text of one request, in bytes: the block counter, which begins at 1, has 32 bits (RFC 8439, 2.8).
+/// At most this many bytes of text in one request: the block counter, which begins at 1, has 32 bits (RFC 8439, 2.8).
 const CHACHA_TEXT_BYTES_MAX: u64 = (1 << 38) - 64;
 
-/// A key of ChaCha20-Poly1305; zero when dropped.
+/// A key of ChaCha20-Poly1305; wiped when dropped.
 pub struct ChaChaKey(AeadContext);
 
 impl ChaChaKey {
-    /// An error only for a wrong length.
+    /// Prepares a key. Fails only for a wrong length.
     pub(crate) fn new(key: &[u8]) -> Result<ChaChaKey, KeyError> {
         let wrong_length = KeyError::ChaChaKeyLength { bytes: key.len() };
         let key = key.try_into().map_err(|_| wrong_length)?;
@@ -33,10 +34,10 @@ impl fmt::Debug for ChaChaKey {
     }
 }
 
-/// A request under a key of ChaCha20-Poly1305: a nonce of 12 bytes, a tag of 16.
+/// A request to ChaCha20-Poly1305: a nonce of 12 bytes, a tag of 16.
 pub type ChaChaItem<'a> = AeadItem<'a, ChaChaKey>;
 
-/// Runs every request; each result is its own.
+/// Runs every request; each gets its own result.
 pub(crate) fn batch(direction: CipherDirection, items: &mut [ChaChaItem<'_>]) {
     for item in items {
         item.result = run(direction, item);

@@ -10,11 +10,10 @@ use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 use std::fmt;
 
-/// A key for every mode and both directions; zero when dropped.
+/// A key for every mode and both directions; wiped when dropped.
 ///
-/// A DES key is kept as its bytes, in the value itself: making one costs a few nanoseconds, and one that was
-/// moved may leave its old place behind unwiped. An AES key is scheduled, in one allocation that does not
-/// move.
+/// A DES key is kept in the value itself as bytes. Making one costs a few nanoseconds, and moving it may leave an
+/// unwiped copy at the old place. An AES key is kept as schedules, in one allocation that does not move.
 pub struct CipherKey {
     algorithm: CipherAlgorithm,
     key: Key,
@@ -31,7 +30,7 @@ struct AesPair {
 }
 
 impl CipherKey {
-    /// Prepares a key of any algorithm, weak ones too: the callers decide. An error only for a wrong length.
+    /// Prepares a key of any algorithm, weak ones included: the callers check that. Fails only for a wrong length.
     #[inline]
     pub(crate) fn new(algorithm: CipherAlgorithm, key: &[u8]) -> Result<CipherKey, KeyError> {
         let wrong_length = KeyError::CipherKeyLength { algorithm, bytes: key.len() };
@@ -45,7 +44,7 @@ impl CipherKey {
         Ok(CipherKey { algorithm, key })
     }
 
-    /// The algorithm it was prepared for.
+    /// The algorithm for which the key was prepared.
     pub fn algorithm(&self) -> CipherAlgorithm {
         self.algorithm
     }
@@ -55,7 +54,7 @@ impl CipherKey {
         self.algorithm.block_bytes()
     }
 
-    /// The schedule of an AES key for this direction; None for DES.
+    /// The schedule of an AES key for this direction; `None` for DES.
     #[inline]
     pub(crate) fn aes_schedule(&self, encipher: bool) -> Option<&AesSchedule> {
         match &self.key {
@@ -65,7 +64,7 @@ impl CipherKey {
         }
     }
 
-    /// The key of a request that was sorted to DES.
+    /// The DES key of a request that belongs to a DES group.
     #[inline]
     pub(crate) fn des_key(&self) -> &DesKey {
         match &self.key {
@@ -76,7 +75,7 @@ impl CipherKey {
 }
 
 impl AesPair {
-    /// None unless the key has 16, 24 or 32 bytes.
+    /// Prepares a key; `None` unless it has 16, 24 or 32 bytes.
     fn new(key: &[u8]) -> Option<Box<AesPair>> {
         let mut pair = Box::new(AesPair { encipher: AesSchedule::empty(), decipher: AesSchedule::empty() });
         (pair.encipher.set_encipher(key) && pair.decipher.set_decipher(key)).then_some(pair)
@@ -89,21 +88,21 @@ impl fmt::Debug for CipherKey {
     }
 }
 
-/// One request of a batch. The data is changed in place.
+/// One text of a batch to encipher or decipher. The data is changed in place.
 #[derive(Debug)]
 pub struct CipherItem<'a> {
-    /// The key.
+    /// The key of this request; the keys of a batch may differ.
     pub key: &'a CipherKey,
-    /// Chaining value or counter, in and out as [`Mode`] says; the first block length of bytes counts.
+    /// Chaining value or counter, used and updated as [`Mode`] says. Only the first bytes, one block, count.
     pub chain: [u8; 16],
-    /// The text.
+    /// The text to encipher or decipher, of a length that the mode takes.
     pub data: &'a mut [u8],
-    /// How it went; where it is an error, `chain` and `data` are as they were.
+    /// The result of the request; after an error, `chain` and `data` are unchanged.
     pub result: Result<(), CipherError>,
 }
 
 impl<'a> CipherItem<'a> {
-    /// A request not yet run. `chain` shorter than 16 bytes is followed by zeros, longer is cut.
+    /// A request not yet run. A `chain` shorter than 16 bytes is padded with zeros, a longer one is cut.
     #[inline]
     pub fn new(key: &'a CipherKey, chain: &[u8], data: &'a mut [u8]) -> CipherItem<'a> {
         let mut block = [0; 16];
@@ -113,7 +112,7 @@ impl<'a> CipherItem<'a> {
     }
 }
 
-/// Runs every request; each result is its own.
+/// Runs every request; each gets its own result.
 pub(crate) fn batch(cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
     let (mut has_des, mut has_aes) = (false, false);
     for item in items.iter_mut() {
@@ -131,7 +130,7 @@ pub(crate) fn batch(cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mu
     }
 }
 
-/// The AES requests of a batch that have no error.
+/// Runs the AES requests of a batch that have no error.
 fn batch_of_aes(cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
     let encipher = direction == CipherDirection::Encipher;
     let items = if encipher && mode == Mode::Cbc { cbc_streams(cpu, items) } else { items };
@@ -143,8 +142,8 @@ fn batch_of_aes(cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mut [C
     }
 }
 
-/// CBC enciphering is serial within a text: texts go side by side, those of one key length together. Returns
-/// the requests if they are still to be done, one by one.
+/// Runs CBC enciphering, which is serial within a text, in lanes, texts of one key length together. Returns the
+/// requests that are still to be done one by one, if lanes do not serve them.
 fn cbc_streams<'r, 'a>(cpu: Cpu, items: &'r mut [CipherItem<'a>]) -> &'r mut [CipherItem<'a>] {
     let bytes = items.iter().map(|item| item.data.len()).fold(0, usize::saturating_add);
     let Some(kernel) = streams::choose(cpu, items.len(), bytes) else { return items };
@@ -164,7 +163,7 @@ fn cbc_streams<'r, 'a>(cpu: Cpu, items: &'r mut [CipherItem<'a>]) -> &'r mut [Ci
     &mut []
 }
 
-/// One request that brings its key: what is made of it is on the stack, and wiped.
+/// Runs one request with a raw key, whose schedule is on the stack and is wiped.
 #[inline]
 pub(crate) fn with_raw_key(
     cpu: Cpu,
@@ -209,7 +208,7 @@ pub(crate) fn with_raw_key(
 #[inline]
 fn check_text(algorithm: CipherAlgorithm, mode: Mode, bytes: usize) -> Result<(), CipherError> {
     let block_bytes = algorithm.block_bytes();
-    // A power of two: no division.
+    // Block lengths are powers of two, so this needs no division.
     if mode != Mode::Ctr && bytes & (block_bytes - 1) != 0 {
         return Err(CipherError::TextLength { mode, bytes, block_bytes });
     }

@@ -1,4 +1,4 @@
-//! Columns: pieces of memory of one length, one for each request of a batch in which all requests are equal.
+//! Columns: pieces of memory of one length, one for each request of a batch of equal requests.
 //!
 //! ```text
 //! stride  |<----------------->|
@@ -9,7 +9,7 @@
 
 use crate::error::ColumnError;
 
-/// A piece of memory for each request, all of one length, to be read.
+/// A piece of memory for each request, all of one length, for reading.
 #[derive(Clone, Copy)]
 pub struct Column<'a> {
     places: Places<'a>,
@@ -24,19 +24,19 @@ enum Places<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// `lanes` pieces of `bytes` each, one after the other from the start of the memory, which may be longer.
+    /// `lanes` pieces of `bytes` bytes each, in a row from the start of the memory, which may be longer.
     ///
     /// # Errors
-    /// [`ColumnError::Memory`] where it is shorter.
+    /// [`ColumnError::Memory`] if the memory is too short.
     #[inline]
     pub fn contiguous(memory: &'a [u8], bytes: usize, lanes: usize) -> Result<Column<'a>, ColumnError> {
         Column::strided(memory, bytes, bytes, lanes)
     }
 
-    /// `lanes` pieces of `bytes` each, of which each begins `stride` bytes behind the one before.
+    /// `lanes` pieces of `bytes` bytes each; each begins `stride` bytes after the start of the one before.
     ///
     /// # Errors
-    /// [`ColumnError::Stride`] where pieces would overlap, [`ColumnError::Memory`] where the last ends behind the
+    /// [`ColumnError::Stride`] if pieces would overlap, [`ColumnError::Memory`] if the last piece would end beyond the
     /// memory.
     #[inline]
     pub fn strided(
@@ -49,10 +49,10 @@ impl<'a> Column<'a> {
         Ok(Column { places: Places::Strided { memory, stride }, bytes, lanes })
     }
 
-    /// Pieces that lie anywhere.
+    /// Pieces at any places.
     ///
     /// # Errors
-    /// [`ColumnError::Unequal`] where one has another length than the first.
+    /// [`ColumnError::Unequal`] if a piece has another length than the first.
     pub fn scattered(pieces: &'a [&'a [u8]]) -> Result<Column<'a>, ColumnError> {
         let expected = pieces.first().map_or(0, |first| first.len());
         match pieces.iter().position(|piece| piece.len() != expected) {
@@ -67,13 +67,13 @@ impl<'a> Column<'a> {
         self.bytes
     }
 
-    /// How many pieces there are.
+    /// The number of pieces.
     #[inline]
     pub fn lanes(&self) -> usize {
         self.lanes
     }
 
-    /// The piece of a request; beyond the last one this panics.
+    /// The piece of request number `lane`; panics beyond the last piece.
     #[inline]
     pub(crate) fn lane(&self, lane: usize) -> &'a [u8] {
         match self.places {
@@ -82,7 +82,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// `N` bytes of the piece of a request, which has so many from `at` on.
+    /// `N` bytes of a request's piece from `at` on; panics if the piece has fewer.
     #[inline]
     pub(crate) fn part<const N: usize>(&self, lane: usize, at: usize) -> &'a [u8; N] {
         let from = match self.places {
@@ -92,7 +92,7 @@ impl<'a> Column<'a> {
         &from.as_chunks().0[0]
     }
 
-    /// Eight bytes of the pieces of some requests, which have so many from `at` on.
+    /// Copies eight bytes at `at` from the pieces of consecutive requests; panics if the pieces have fewer.
     #[inline]
     pub(crate) fn gather(&self, first: usize, at: usize, to: &mut [[u8; 8]]) {
         match self.places {
@@ -106,7 +106,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A piece of memory for each request, all of one length, to be changed.
+/// A piece of memory for each request, all of one length, for reading and writing.
 pub struct ColumnMut<'a> {
     memory: &'a mut [u8],
     bytes: usize,
@@ -128,7 +128,7 @@ impl<'a> ColumnMut<'a> {
         ColumnMut::strided(memory, bytes, bytes, lanes)
     }
 
-    /// As [`Column::strided`]. What lies between the pieces is neither read nor changed.
+    /// As [`Column::strided`]. Memory between the pieces is neither read nor changed.
     ///
     /// # Errors
     /// Those of [`Column::strided`].
@@ -149,25 +149,25 @@ impl<'a> ColumnMut<'a> {
         self.bytes
     }
 
-    /// How many pieces there are.
+    /// The number of pieces.
     #[inline]
     pub fn lanes(&self) -> usize {
         self.lanes
     }
 
-    /// The piece of a request; beyond the last one this panics.
+    /// The piece of request number `lane`; panics beyond the last piece.
     #[inline]
     pub(crate) fn lane(&mut self, lane: usize) -> &mut [u8] {
         &mut self.memory[lane * self.stride..][..self.bytes]
     }
 
-    /// Eight bytes of the pieces of some requests, which have so many from `at` on.
+    /// Copies eight bytes at `at` from the pieces of consecutive requests; panics if the pieces have fewer.
     #[inline]
     pub(crate) fn gather(&self, first: usize, at: usize, to: &mut [[u8; 8]]) {
         gather(self.memory, first * self.stride + at, self.stride, to);
     }
 
-    /// The reverse.
+    /// The reverse of [`ColumnMut::gather`]: writes eight bytes at `at` to the pieces of consecutive requests.
     #[inline]
     pub(crate) fn scatter(&mut self, first: usize, at: usize, from: &[[u8; 8]]) {
         let to = &mut self.memory[first * self.stride + at..];
@@ -176,7 +176,7 @@ impl<'a> ColumnMut<'a> {
         }
     }
 
-    /// The pieces of some requests where they lie, if they are eight bytes long and have nothing between them.
+    /// The pieces of consecutive requests in place, if each has eight bytes and none are between them.
     #[inline]
     pub(crate) fn side_by_side(&mut self, first: usize, lanes: usize) -> Option<&mut [[u8; 8]]> {
         if (self.bytes, self.stride) != (8, 8) {
@@ -185,28 +185,28 @@ impl<'a> ColumnMut<'a> {
         self.memory.as_chunks_mut().0.get_mut(first..first + lanes)
     }
 
-    /// Every piece, in order.
+    /// All pieces, in order.
     pub(crate) fn pieces(&mut self) -> impl Iterator<Item = &mut [u8]> {
         let bytes = self.bytes;
-        // The last may end with the memory; of a stride of zero, pieces are empty.
+        // The last record may be shorter than the stride; with a stride of zero, pieces are empty.
         let records = self.memory.chunks_mut(self.stride.max(1));
         records.map(move |record| &mut record[..bytes]).take(self.lanes)
     }
 }
 
-/// Eight bytes of each record from a place on. The last record may end behind them.
+/// Copies eight bytes of each record. The last record may be shorter than the stride.
 #[inline]
 fn gather(memory: &[u8], from: usize, stride: usize, to: &mut [[u8; 8]]) {
     let Some((last, others)) = to.split_last_mut() else { return };
     let (body, end) = memory[from..].split_at(others.len() * stride);
-    // Of a length that is the same for all, so that it is looked at once.
+    // All chunks have one length, so it is checked only once.
     for (to, from) in others.iter_mut().zip(body.chunks_exact(stride)) {
         *to = from.as_chunks().0[0];
     }
     *last = end.as_chunks().0[0];
 }
 
-/// Whether so many pieces fit.
+/// Checks that `lanes` pieces fit the memory without overlap.
 #[inline]
 fn check(memory_bytes: usize, bytes: usize, stride: usize, lanes: usize) -> Result<(), ColumnError> {
     if stride < bytes {
@@ -220,7 +220,7 @@ fn check(memory_bytes: usize, bytes: usize, stride: usize, lanes: usize) -> Resu
     Ok(())
 }
 
-/// Blocks of the algorithm, one for each request, that the caller gave as bytes.
+/// The caller's bytes as blocks of the algorithm, one for each request.
 pub(crate) fn blocks<const N: usize>(bytes: &mut [u8], lanes: usize) -> Result<&mut [[u8; N]], ColumnError> {
     let needed = lanes.saturating_mul(N);
     if bytes.len() != needed {
@@ -229,7 +229,7 @@ pub(crate) fn blocks<const N: usize>(bytes: &mut [u8], lanes: usize) -> Result<&
     Ok(bytes.as_chunks_mut().0)
 }
 
-/// Whether columns are of the same requests.
+/// Checks that columns have the same number of requests.
 pub(crate) fn same_lanes(lanes: usize, expected: usize) -> Result<(), ColumnError> {
     if lanes == expected { Ok(()) } else { Err(ColumnError::Lanes { lanes, expected }) }
 }

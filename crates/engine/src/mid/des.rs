@@ -1,4 +1,4 @@
-//! DES work of the engine: keys as bytes, programs, and how a batch is divided.
+//! DES in the engine: keys as bytes, programs, and the division of a batch.
 //!
 //! ```text
 //! batch ── 1,024 requests ─┬─ DES ──┬─ blocks that do not wait for each other: `texts`
@@ -6,18 +6,17 @@
 //!                                                    └──── both: passes of a form, `forms`
 //! ```
 //!
-//! 1. A key is its bytes. Schedules are made by the kernels, for all lanes of a pass together: that is one
-//!    to two nanoseconds a lane and part, less than fetching a schedule that was made before.
-//! 2. Triple DES with two keys has its first part again as its third, so both kinds share passes; where all
-//!    requests have two keys the third part is not set up.
+//! 1. A key is kept as its bytes. The kernels make schedules for all lanes of a pass together, in one to two
+//!    nanoseconds a lane and part: less time than fetching a schedule made before.
+//! 2. Two-key triple DES uses its first part again as its third, so both kinds share passes. If all requests have two
+//!    keys, the third part is not set up.
 //! 3. DES and TDES never share a pass: a pass of TDES takes three times as long.
 //! 4. Requests with an error are not in the table, so they disturb nothing.
 //!
-//! Bounds: the tables of a batch are on the stack, 16 KiB for 1,024 requests; a small one serves up to 64, so
-//! that few requests do not pay for clearing a thousand places. A pass has 4 KiB (64 lanes) or 32 KiB (512)
-//! of turned lines or pieces beside the keys of its kernel, and 2 or 16 KiB for where texts lie; the deepest batch,
-//! CMACs in passes of 512, takes less than 160 KiB of stack in all. Nothing is allocated; what held keys or text
-//! is wiped.
+//! Bounds: the tables of a batch are on the stack, 16 KiB for 1,024 requests. A small table serves up to 64 requests,
+//! so that these do not pay for clearing a thousand places. A pass has 4 KiB (64 lanes) or 32 KiB (512) of transposed
+//! lines or pieces in addition to its keys, and 2 or 16 KiB for the places of texts. The deepest batch, CMACs in passes
+//! of 512, takes less than 160 KiB of stack in all. Nothing is allocated; keys and text on the stack are wiped.
 //!
 //! Times in this file and those beside it are measured on AMD Zen 5 at 4.3 GHz.
 
@@ -34,11 +33,11 @@ use crate::mid::cipher::CipherItem;
 use std::{array, mem};
 use streams::{LineWork, Streams};
 
-/// A key of one to three parts of eight bytes; zero when dropped.
+/// A key of one to three parts of eight bytes; wiped when dropped.
 pub(crate) struct DesKey(KeyBytes);
 
 impl DesKey {
-    /// One, two or three parts; None for any other length. A third part that is not there is the first.
+    /// A key of one, two or three parts; `None` for any other length. A missing third part is the first part.
     #[inline]
     pub(crate) fn new(key: &[u8]) -> Option<DesKey> {
         let parts = match key.as_chunks() {
@@ -56,7 +55,7 @@ impl DesKey {
     }
 }
 
-/// What a block goes through, and how many parts of the key that takes.
+/// The operations on a block, and the number of key parts that they use.
 #[derive(Clone, Copy)]
 pub(crate) struct Program {
     pub(crate) stages: &'static [Stage],
@@ -72,12 +71,12 @@ const fn d(key: usize) -> Stage {
 }
 
 impl Program {
-    /// Enciphers.
+    /// Single DES, enciphering.
     pub(crate) const DES: Program = Program { stages: &[e(0)], key_parts: 1 };
     /// The last step of X9.19 (ISO 9797-1, output transformation 3).
     pub(crate) const RETAIL: Program = Program { stages: &[d(1), e(0)], key_parts: 2 };
 
-    /// For a group of requests; `two_keys` where none of them has a third part of its own.
+    /// The program for a group of requests; `two_keys` if none of them has a third part of its own.
     pub(crate) fn of(group: Group, two_keys: bool, encipher: bool) -> Program {
         let (stages, key_parts): (&'static [Stage], usize) = match (group, two_keys, encipher) {
             (Group::Des, _, true) => return Program::DES,
@@ -101,7 +100,7 @@ pub(crate) enum Group {
 impl Group {
     pub(crate) const ALL: [Group; 2] = [Group::Des, Group::Tdes];
 
-    /// None for AES.
+    /// The group of a cipher; `None` for AES.
     #[inline]
     pub(crate) fn of(algorithm: CipherAlgorithm) -> Option<Group> {
         match algorithm {
@@ -115,31 +114,31 @@ impl Group {
 /// A request in the table of a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
-    /// Its index among the requests.
+    /// The index of the request.
     pub(crate) item: u32,
-    /// Blocks not yet done.
+    /// The number of blocks still to be done.
     pub(crate) left: usize,
     /// For `streams`: [`Program::RETAIL`] is still to be run on the last chaining value.
     pub(crate) wants_last_step: bool,
 }
 
 impl Entry {
-    /// A request with so many blocks to do.
+    /// A request with `left` blocks to be done.
     #[inline]
     pub(crate) fn new(item: usize, left: usize) -> Entry {
         Entry { item: item as u32, left, wants_last_step: false }
     }
 
-    /// An empty place.
+    /// An unused entry of a table.
     pub(crate) const NONE: Entry = Entry { item: 0, left: 0, wants_last_step: false };
 }
 
-/// Requests that one table takes.
+/// The number of requests in one table.
 pub(crate) const TABLE_ENTRIES: usize = 1024;
-/// Requests for which the small table serves.
+/// The small table serves up to this many requests.
 pub(crate) const TABLE_ENTRIES_FEW: usize = 64;
 
-/// The DES requests of a batch that have no error; texts are whole blocks except in CTR.
+/// Runs the DES requests of a batch that have no error; texts are whole blocks except in CTR.
 pub(crate) fn batch(cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
     if items.len() <= TABLE_ENTRIES_FEW {
         batch_with_table::<TABLE_ENTRIES_FEW>(cpu, mode, direction, items);
@@ -181,7 +180,7 @@ fn batch_with_table<const ENTRIES: usize>(
     }
 }
 
-/// Texts that are enciphered in CBC, in place.
+/// Texts to encipher in CBC, in place.
 struct CipherStreams<'r, 'a>(&'r mut [CipherItem<'a>]);
 
 impl Streams for CipherStreams<'_, '_> {
@@ -202,7 +201,7 @@ impl Streams for CipherStreams<'_, '_> {
 
     #[inline]
     fn lend<const LANES: usize>(&mut self, queue: &[Entry], work: impl LineWork) {
-        // Taken out of the requests for so long, since those of a queue are in any order.
+        // Taken out of the requests for the duration of the call, since a queue's requests are in any order.
         let mut texts: [&mut [u8]; LANES] = array::from_fn(|_| Default::default());
         for (text, entry) in texts.iter_mut().zip(queue) {
             *text = mem::take(&mut self.0[entry.item as usize].data);
@@ -242,13 +241,13 @@ impl Streams for CipherStreams<'_, '_> {
     }
 }
 
-/// The double in GF(2^64) of SP 800-38B, without a branch on the value.
+/// Doubles in GF(2^64) as in SP 800-38B, without a branch on the value.
 pub(crate) fn doubled(value: Block) -> Block {
     let value = u64::from_be_bytes(value);
     (value << 1 ^ 0x1b & (value >> 63).wrapping_neg()).to_be_bytes()
 }
 
-/// The chaining value of a cipher with blocks of eight bytes.
+/// The chaining value of a cipher with blocks of eight bytes: the first half.
 #[inline]
 pub(crate) fn first_half(chain: &mut [u8; 16]) -> &mut Block {
     let (first, _) = chain.split_first_chunk_mut().expect("8 <= 16");

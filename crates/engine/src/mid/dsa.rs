@@ -1,27 +1,27 @@
-//! DSA (FIPS 186-4): signatures of keys that are there. No keys are made.
+//! DSA (FIPS 186-4): signatures with existing keys. Keys are not generated.
 
 use crate::low::aws_lc::dsa::{DsaObject, DsaParts};
 use crate::mid::prime_field::PrimeField;
 use crate::secret::SecretBytes;
 use std::fmt;
 
-/// The lengths that an order has, in bytes (FIPS 186-4, 4.2).
+/// The allowed lengths of the order, in bytes (FIPS 186-4, 4.2).
 const ORDER_BYTES: [usize; 3] = [20, 28, 32];
-/// Longest prime in bytes.
+/// The longest prime, in bytes.
 const PRIME_BYTES_MAX: usize = 512;
 
 /// A private key; wiped when dropped.
 ///
-/// The time of a signature depends on lengths only; its nonce is random.
+/// The time of a signature depends only on lengths; the nonce is random.
 pub struct DsaPrivateKey {
     object: DsaObject,
     order_bytes: usize,
 }
 
 impl DsaPrivateKey {
-    /// From the prime, the order, the generator, the public value and the private one, big-endian; leading zeros are
-    /// allowed. None unless the prime has 512 to 4096 bits, the order 160, 224 or 256, all are in range, and the public
-    /// value is that of the private one. That the prime and the order are primes is the caller's claim.
+    /// A key of prime, order, generator, public value and private value, big-endian; leading zeros are allowed. `None`
+    /// unless the prime has 512 to 4096 bits, the order 160, 224 or 256, all numbers are in range, and the public value
+    /// belongs to the private one. Whether prime and order are prime is not checked.
     pub fn new(p: &[u8], q: &[u8], g: &[u8], y: &[u8], x: &[u8]) -> Option<DsaPrivateKey> {
         let [p, q] = [p, q].map(stripped);
         if p.len() > PRIME_BYTES_MAX
@@ -32,7 +32,7 @@ impl DsaPrivateKey {
             return None;
         }
         let field = PrimeField::new(p)?;
-        // As long as the order, so that its length in the library says nothing of the number.
+        // Padded to the order's length, so that the number's own length does not show in the library.
         let x = padded(x, q.len())?;
         let [padded_g, padded_y] = [padded(g, field.bytes())?, padded(y, field.bytes())?];
         if !is_in_range(&x, q) || !field.power(&padded_g, &x)?.ct_eq(&padded_y) {
@@ -47,8 +47,8 @@ impl DsaPrivateKey {
         self.order_bytes
     }
 
-    /// Signs a digest, of which as many octets count as the order has: r, then s, big-endian. None where the numbers
-    /// prove to be no key.
+    /// Signs the first bytes of a digest, as many as the order has. The result is r, then s, big-endian. `None` if
+    /// signing shows that the numbers are no valid key.
     pub fn sign(&self, digest: &[u8]) -> Option<Vec<u8>> {
         let mut signature = vec![0; 2 * self.order_bytes];
         self.object.sign(digest, &mut signature).then_some(signature)
@@ -66,7 +66,7 @@ fn stripped(number: &[u8]) -> &[u8] {
     &number[zeros..]
 }
 
-/// A number with zeros before it; none where it is longer.
+/// Pads a number with zeros in front; `None` if it is longer than `bytes`.
 fn padded(number: &[u8], bytes: usize) -> Option<SecretBytes> {
     let number = if number.len() > bytes { stripped(number) } else { number };
     let zeros = bytes.checked_sub(number.len())?;
@@ -75,7 +75,7 @@ fn padded(number: &[u8], bytes: usize) -> Option<SecretBytes> {
     Some(out)
 }
 
-/// Whether a secret number is above zero and below an order of the same length, without a branch on it.
+/// Whether a secret number is above zero and below an order of the same length; no branch depends on the number.
 fn is_in_range(number: &[u8], order: &[u8]) -> bool {
     let (mut borrow, mut any) = (0u16, 0u8);
     for (octet, limit) in number.iter().zip(order).rev() {

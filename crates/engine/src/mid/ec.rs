@@ -14,7 +14,7 @@ use crate::secret::SecretBytes;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// The lower layer's word for a curve; None for the curves that have functions of their own.
+/// The lower layer's name of a curve; `None` for the curves that have separate functions.
 fn group(curve: Curve) -> Option<Group> {
     match curve {
         Curve::P224 => Some(Group::P224),
@@ -32,7 +32,7 @@ fn group(curve: Curve) -> Option<Group> {
 pub struct EcPrivateKey {
     curve: Curve,
     key: EcKey,
-    /// The public point, once it was asked for: the library computes it anew each time.
+    /// The public point, kept after the first use, since the library computes it anew each time.
     public: OnceLock<Vec<u8>>,
 }
 
@@ -43,14 +43,14 @@ pub struct EcPublicKey {
 }
 
 impl EcPrivateKey {
-    /// A new key.
+    /// Generates a key. [`EcError::PrivateKey`] for a curve that ECDSA and ECDH do not use.
     pub fn generate(curve: Curve) -> Result<EcPrivateKey, EcError> {
         let group = group(curve).ok_or(EcError::PrivateKey(curve))?;
         let key = EcKey::generate(group).ok_or(EcError::Internal(curve))?;
         Ok(EcPrivateKey { curve, key, public: OnceLock::new() })
     }
 
-    /// From a scalar, big-endian, as long as [`Curve::scalar_bytes`] says, above zero and below the order.
+    /// The key of a big-endian scalar, as long as [`Curve::scalar_bytes`], above zero and below the order.
     pub fn from_bytes(curve: Curve, scalar: &[u8]) -> Result<EcPrivateKey, EcError> {
         let group = group(curve).ok_or(EcError::PrivateKey(curve))?;
         if scalar.len() != curve.scalar_bytes() {
@@ -60,12 +60,12 @@ impl EcPrivateKey {
         Ok(EcPrivateKey { curve, key, public: OnceLock::new() })
     }
 
-    /// The curve.
+    /// The curve on which the key was made.
     pub fn curve(&self) -> Curve {
         self.curve
     }
 
-    /// The scalar, big-endian.
+    /// The private scalar, big-endian.
     pub fn to_bytes(&self) -> SecretBytes {
         let mut scalar = SecretBytes::new(self.curve.scalar_bytes());
         let written = self.key.private(scalar.as_mut());
@@ -82,13 +82,13 @@ impl EcPrivateKey {
         self.public.get_or_init(|| self.key.public().unwrap_or_default())
     }
 
-    /// The public key that belongs to it.
+    /// The public key of the pair.
     pub fn public_key(&self) -> Result<EcPublicKey, EcError> {
         EcPublicKey::from_bytes(self.curve, &self.public_bytes())
     }
 
-    /// The shared secret with a peer's public point (uncompressed or compressed): its x coordinate, as long
-    /// as [`Curve::scalar_bytes`] says (SP 800-56A, 5.7.1.2).
+    /// The shared secret with a peer's public point (uncompressed or compressed): its x coordinate, as long as
+    /// [`Curve::scalar_bytes`] (SP 800-56A, 5.7.1.2).
     pub fn ecdh(&self, peer: &[u8]) -> Result<SecretBytes, EcError> {
         let mut secret = SecretBytes::new(self.curve.scalar_bytes());
         if self.key.ecdh(peer, secret.as_mut()) { Ok(secret) } else { Err(EcError::PublicKey(self.curve)) }
@@ -96,19 +96,19 @@ impl EcPrivateKey {
 }
 
 impl EcPublicKey {
-    /// From a point, uncompressed or compressed (SEC 1, 2.3.3); it must be on the curve.
+    /// The key of a point, uncompressed or compressed (SEC 1, 2.3.3), which must be on the curve.
     pub fn from_bytes(curve: Curve, point: &[u8]) -> Result<EcPublicKey, EcError> {
         let group = group(curve).ok_or(EcError::PublicKey(curve))?;
         let key = EcKey::from_public(group, point).ok_or(EcError::PublicKey(curve))?;
         Ok(EcPublicKey { curve, key })
     }
 
-    /// The curve.
+    /// The curve on which the key lies.
     pub fn curve(&self) -> Curve {
         self.curve
     }
 
-    /// The point, uncompressed.
+    /// The point, uncompressed: the byte 4, then x and y.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.key.public().unwrap_or_default()
     }
@@ -129,23 +129,23 @@ impl fmt::Debug for EcPublicKey {
 /// One ECDSA signature of a batch (FIPS 186-5, 6.4.1).
 #[derive(Debug)]
 pub struct EcdsaSignItem<'a> {
-    /// The key.
+    /// The key to sign with.
     pub key: &'a EcPrivateKey,
-    /// The digest; what is longer than the order is cut at its end.
+    /// The digest. Bytes beyond the order's length are ignored.
     pub digest: &'a [u8],
-    /// r, then s, big-endian, each as long as [`Curve::scalar_bytes`] says; zeros after them.
+    /// r, then s, big-endian, each as long as [`Curve::scalar_bytes`]; zeros follow.
     pub signature: [u8; 132],
-    /// How it went.
+    /// Whether the signature was made; set by the batch.
     pub result: Result<(), EcError>,
 }
 
 impl<'a> EcdsaSignItem<'a> {
-    /// A request not yet run.
+    /// A request not yet run: the signature is zeros.
     pub fn new(key: &'a EcPrivateKey, digest: &'a [u8]) -> EcdsaSignItem<'a> {
         EcdsaSignItem { key, digest, signature: [0; 132], result: Ok(()) }
     }
 
-    /// The bytes of the signature that count.
+    /// The bytes of r and s, without the zeros.
     pub fn signature(&self) -> &[u8] {
         &self.signature[..2 * self.key.curve.scalar_bytes()]
     }
@@ -154,24 +154,24 @@ impl<'a> EcdsaSignItem<'a> {
 /// One ECDSA verification of a batch (FIPS 186-5, 6.4.2).
 #[derive(Debug)]
 pub struct EcdsaVerifyItem<'a> {
-    /// The key.
+    /// The key to verify with.
     pub key: &'a EcPublicKey,
-    /// The digest; what is longer than the order is cut at its end.
+    /// The digest. Bytes beyond the order's length are ignored.
     pub digest: &'a [u8],
-    /// r, then s, big-endian, each as long as [`Curve::scalar_bytes`] says.
+    /// r, then s, big-endian, each as long as [`Curve::scalar_bytes`].
     pub signature: &'a [u8],
-    /// How it went: [`EcError::Signature`] for one that does not fit.
+    /// The result of the request: [`EcError::Signature`] if the signature is not valid.
     pub result: Result<(), EcError>,
 }
 
 impl<'a> EcdsaVerifyItem<'a> {
-    /// A request not yet run.
+    /// A verification not yet run.
     pub fn new(key: &'a EcPublicKey, digest: &'a [u8], signature: &'a [u8]) -> EcdsaVerifyItem<'a> {
         EcdsaVerifyItem { key, digest, signature, result: Ok(()) }
     }
 }
 
-/// A new X25519 private value and its public value (RFC 7748, 6.1).
+/// Generates an X25519 private value, and its public value (RFC 7748, 6.1).
 pub fn x25519_keypair() -> (SecretBytes, [u8; 32]) {
     let mut private = [0; 32];
     random::fill(&mut private);
@@ -185,7 +185,7 @@ pub fn x25519_public(private: &[u8; 32]) -> [u8; 32] {
     xcurve::x25519_public(private)
 }
 
-/// X25519 (RFC 7748, 5): the shared secret, 32 bytes. An error if it is all zeros (6.1).
+/// X25519 (RFC 7748, 5): the shared secret, 32 bytes. [`EcError::SmallOrder`] if it is all zeros (6.1).
 pub fn x25519(private: &[u8; 32], public: &[u8; 32]) -> Result<SecretBytes, EcError> {
     let mut shared = [0; 32];
     let secret = match xcurve::x25519(private, public, &mut shared) {
@@ -205,7 +205,7 @@ pub struct Ed25519Key {
 }
 
 impl Ed25519Key {
-    /// A new key.
+    /// Generates a key pair.
     pub fn generate() -> Ed25519Key {
         let mut seed = [0; 32];
         random::fill(&mut seed);
@@ -214,7 +214,7 @@ impl Ed25519Key {
         key
     }
 
-    /// From the 32 bytes that RFC 8032 calls the private key.
+    /// The key pair of a seed, the 32 bytes that RFC 8032 calls the private key.
     pub fn from_seed(seed: &[u8; 32]) -> Ed25519Key {
         let (public, mut private) = xcurve::ed25519_from_seed(seed);
         let expanded = SecretBytes::from_slice(&private);
@@ -222,12 +222,12 @@ impl Ed25519Key {
         Ed25519Key { expanded, public }
     }
 
-    /// The public key.
+    /// The public key, 32 bytes.
     pub fn public(&self) -> [u8; 32] {
         self.public
     }
 
-    /// The 32 bytes that RFC 8032 calls the private key.
+    /// The seed, the 32 bytes that RFC 8032 calls the private key.
     pub fn to_seed(&self) -> SecretBytes {
         SecretBytes::from_slice(&self.expanded[..SEED_BYTES])
     }
@@ -246,7 +246,7 @@ impl fmt::Debug for Ed25519Key {
     }
 }
 
-/// Whether an Ed25519 signature fits (5.1.7): [`EcError::Signature`] if not, whatever the cause.
+/// Verifies an Ed25519 signature (5.1.7): [`EcError::Signature`] if it is not valid, for any cause.
 pub fn ed25519_verify(public: &[u8; 32], message: &[u8], signature: &[u8]) -> Result<(), EcError> {
     let signature = signature
         .try_into()
@@ -254,13 +254,13 @@ pub fn ed25519_verify(public: &[u8; 32], message: &[u8], signature: &[u8]) -> Re
     if xcurve::ed25519_verify(public, message, signature) { Ok(()) } else { Err(EcError::Signature) }
 }
 
-/// Whether these bytes may be an Ed25519 public key: y below the field's prime (RFC 8032, 5.1.3), and not that of one
-/// of the eight points whose order divides the cofactor, under which anyone can make signatures that fit. Whether a
-/// point of the curve has this y is not asked: where none has, no signature fits.
+/// Whether these bytes may be an Ed25519 public key. y must be below the field's prime (RFC 8032, 5.1.3), and not
+/// belong to one of the eight points whose order divides the cofactor: for these anyone can make valid signatures. Not
+/// checked: whether the curve has a point with this y. If not, no signature is valid.
 pub fn is_ed25519_public(public: &[u8; 32]) -> bool {
     let mut y = *public;
     y[31] &= 0x7F;
-    // Little-endian: the prime 2^255 - 19 is X'ED', X'FF' 30 times, X'7F'.
+    // Little-endian: the prime 2^255 - 19 is X'ED', then X'FF' 30 times, then X'7F'.
     let is_reduced = y[31] < 0x7F || y[1..31].iter().any(|byte| *byte != 0xFF) || y[0] < 0xED;
     is_reduced && !ED25519_SMALL_ORDER.contains(&y)
 }

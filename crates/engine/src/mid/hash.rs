@@ -1,4 +1,4 @@
-//! Hash functions: whole texts in batches, and running states that can be interrupted and carried as bytes.
+//! Hash functions: whole texts in batches, and running states that can be interrupted and exported as bytes.
 
 pub(crate) mod columns;
 mod keccak;
@@ -15,7 +15,7 @@ use keccak::Keccak;
 use lanes::{LaneJob, LaneJobs, Start};
 use std::fmt;
 
-/// Length of an exported hash state in bytes, but of SHA-3.
+/// Length of an exported hash state in bytes, except for SHA-3.
 pub const HASH_STATE_BYTES: usize = 128;
 /// Length of an exported state of SHA-3 in bytes.
 pub const SHA3_STATE_BYTES: usize = 256;
@@ -30,7 +30,7 @@ pub struct HashState {
 #[derive(Clone)]
 enum Context {
     Library(HashContext),
-    /// SHA-3 that can be interrupted: the library gives its state to nobody.
+    /// SHA-3 that can be interrupted, since the library does not export its state.
     Keccak(Keccak),
 }
 
@@ -52,7 +52,7 @@ impl HashState {
         HashState { algorithm, context: Context::Library(context) }
     }
 
-    /// One that can be exported whatever the hash: for SHA-3 without the library, and slower than it.
+    /// A state that can be exported, for any hash. For SHA-3 it does not use the library, and is slower.
     pub(crate) fn in_segments(algorithm: HashAlgorithm) -> HashState {
         if algorithm.state_bytes().is_some() {
             return HashState::new(algorithm);
@@ -61,12 +61,12 @@ impl HashState {
         HashState { algorithm, context: Context::Keccak(keccak) }
     }
 
-    /// The hash function.
+    /// The hash function that this state computes.
     pub fn algorithm(&self) -> HashAlgorithm {
         self.algorithm
     }
 
-    /// Takes more of the text.
+    /// Adds text to the hash.
     pub fn update(&mut self, text: &[u8]) {
         match &mut self.context {
             Context::Library(context) => context.update(text),
@@ -74,13 +74,13 @@ impl HashState {
         }
     }
 
-    /// The digest: its length of bytes, then zeros.
+    /// The digest: the bytes of the digest length, then zeros.
     pub fn finish(mut self) -> [u8; 64] {
         self.finish_in_place()
     }
 
-    /// As [`HashState::finish`] without a move, which would leave a copy of the state; nothing may be done with it
-    /// after this.
+    /// As [`HashState::finish`], but without a move, which would leave a copy of the state. The state must not be used
+    /// afterwards.
     pub(crate) fn finish_in_place(&mut self) -> [u8; 64] {
         match &mut self.context {
             Context::Library(context) => context.finish(),
@@ -88,12 +88,12 @@ impl HashState {
         }
     }
 
-    /// The state as bytes, so that another call can go on: the state words big-endian, zeros to byte 112,
-    /// and the length of the text so far in bytes, 16 bytes big-endian.
+    /// Exports the state, so that another call can continue: the state words big-endian, zeros up to byte 112, and the
+    /// length of the text so far in bytes, as 16 bytes big-endian.
     ///
-    /// Possible for MD5, RIPEMD-160, SHA-1 and SHA-2, after whole blocks of text only (a partial block of SHA-512 would
-    /// not fit); the state of SHA-3 (200 bytes) does not fit: see [`HashState::export_sha3`]. The bytes are not secret
-    /// only if the text is not.
+    /// Possible for MD5, RIPEMD-160, SHA-1 and SHA-2, only after whole blocks of text (a partial block of SHA-512 would
+    /// not fit). The state of SHA-3 (200 bytes) does not fit: see [`HashState::export_sha3`]. The exported bytes are
+    /// secret unless the text is public.
     pub fn export(&self) -> Result<[u8; HASH_STATE_BYTES], HashError> {
         let not_exportable = HashError::NotExportable(self.algorithm);
         let Context::Library(context) = &self.context else { return Err(not_exportable) };
@@ -108,8 +108,8 @@ impl HashState {
         Ok(state)
     }
 
-    /// The same of SHA-3 from [`Engine::hash_state_in_segments`](crate::Engine::hash_state_in_segments), after whole
-    /// blocks: the state as FIPS 202 has it as bytes (200), and zeros.
+    /// Exports a state of SHA-3 from [`Engine::hash_state_in_segments`](crate::Engine::hash_state_in_segments), after
+    /// whole blocks: the 200 state bytes as FIPS 202 orders them, then zeros.
     pub fn export_sha3(&self) -> Result<[u8; SHA3_STATE_BYTES], HashError> {
         let Context::Keccak(keccak) = &self.context else {
             return Err(HashError::NotExportable(self.algorithm));
@@ -120,7 +120,7 @@ impl HashState {
         Ok(state)
     }
 
-    /// The chaining value of SHA-1 or SHA-2 with such words after whole blocks.
+    /// The chaining value of SHA-1, or of SHA-2 with such words, after whole blocks; `None` otherwise.
     pub(crate) fn chaining_words<W: Word>(&self) -> Option<[W; 8]> {
         match &self.context {
             Context::Library(context) => W::chaining(context),
@@ -128,8 +128,8 @@ impl HashState {
         }
     }
 
-    /// Lets `compress` take whole blocks of text, so many bytes, into the chaining value of SHA-1. False,
-    /// without calling it, inside a block and for other hashes.
+    /// Lets `compress` take `bytes` bytes of whole text blocks into the chaining value of SHA-1. False, without calling
+    /// it, inside a block and for other hashes.
     #[must_use]
     pub(crate) fn take_sha1_blocks(&mut self, bytes: u64, compress: impl FnOnce(&mut [u32; 5])) -> bool {
         match &mut self.context {
@@ -168,25 +168,25 @@ impl fmt::Debug for HashState {
     }
 }
 
-/// One request of a batch.
+/// One text of a batch, and its digest.
 #[derive(Debug)]
 pub struct HashItem<'a> {
-    /// The whole text.
+    /// The whole text to hash.
     pub data: &'a [u8],
-    /// The digest: its length of bytes, then zeros.
+    /// The digest: the bytes of the digest length, then zeros.
     pub digest: [u8; 64],
-    /// How it went: an error only for a weak algorithm that is not enabled.
+    /// The result of the request: an error only if the hash is weak and not enabled.
     pub result: Result<(), HashError>,
 }
 
 impl<'a> HashItem<'a> {
-    /// A request not yet run.
+    /// A request not yet run: the digest is zeros.
     pub fn new(data: &'a [u8]) -> HashItem<'a> {
         HashItem { data, digest: [0; 64], result: Ok(()) }
     }
 }
 
-/// The digest of one text.
+/// The digest of one text, given in parts.
 pub(crate) fn digest(algorithm: HashAlgorithm, parts: &[&[u8]]) -> [u8; 64] {
     let mut state = HashState::new(algorithm);
     for part in parts {
@@ -195,7 +195,7 @@ pub(crate) fn digest(algorithm: HashAlgorithm, parts: &[&[u8]]) -> [u8; 64] {
     state.finish_in_place()
 }
 
-/// Runs every request: SHA-1 and SHA-2 in lanes where there are enough.
+/// Runs every request; SHA-1 and SHA-2 in lanes if there are enough requests.
 pub(crate) fn batch(cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
     if let Some((kernel, start)) = lane_kernel(cpu, algorithm, items.len()) {
         return lanes::run(cpu, kernel, &mut Queue { algorithm, start, items, next: 0 });
@@ -209,7 +209,7 @@ pub(crate) fn batch(cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_
     }
 }
 
-/// SHA-1 (FIPS 180-4) of a text: for formats that demand it.
+/// SHA-1 (FIPS 180-4) of a text, for formats that require it.
 pub fn sha1(data: &[u8]) -> [u8; 20] {
     first(HashAlgorithm::Sha1, data)
 }
@@ -219,7 +219,7 @@ pub fn sha256(data: &[u8]) -> [u8; 32] {
     one_block(data).unwrap_or_else(|| first(HashAlgorithm::Sha256, data))
 }
 
-/// SHA-256 of a text that is one block with its padding: a state that could take more costs as much again as its
+/// SHA-256 of a text that fits one block with its padding, else `None`. A general state would cost as much again as the
 /// compression.
 fn one_block(data: &[u8]) -> Option<[u8; 32]> {
     const BLOCK_BYTES: usize = 64;
@@ -242,13 +242,13 @@ fn first<const N: usize>(algorithm: HashAlgorithm, data: &[u8]) -> [u8; N] {
     std::array::from_fn(|at| digest[at])
 }
 
-/// How many texts are hashed side by side, at most.
+/// The greatest number of texts that are hashed side by side.
 pub(crate) fn lanes(cpu: Cpu, algorithm: HashAlgorithm) -> usize {
     let narrow = lane_kernel(cpu, algorithm, usize::MAX).map(|(kernel, _)| kernel.lanes());
     narrow.or_else(|| wide_kernel(cpu, algorithm, usize::MAX).map(|(kernel, _)| kernel.lanes())).unwrap_or(1)
 }
 
-/// The kernel for so many texts and the chaining value to begin with, where there is one.
+/// The kernel for this many texts, and its initial chaining value; `None` if there is none.
 fn lane_kernel(cpu: Cpu, algorithm: HashAlgorithm, texts: usize) -> Option<(ShaLanes, &'static [u32; 8])> {
     let (family, start) = match algorithm {
         HashAlgorithm::Sha1 => (ShaFamily::Sha1, &SHA1_START),
@@ -259,7 +259,7 @@ fn lane_kernel(cpu: Cpu, algorithm: HashAlgorithm, texts: usize) -> Option<(ShaL
     Some((ShaLanes::of(cpu, family, texts)?, start))
 }
 
-/// The same for words of 64 bits.
+/// As [`lane_kernel`], for words of 64 bits.
 fn wide_kernel(cpu: Cpu, algorithm: HashAlgorithm, texts: usize) -> Option<(Sha512Lanes, &'static [u64; 8])> {
     let start = match algorithm {
         HashAlgorithm::Sha384 => &SHA384_START,

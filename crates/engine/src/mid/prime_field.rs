@@ -1,25 +1,26 @@
-//! Arithmetic modulo a prime with secret exponents: what ElGamal and Diffie-Hellman in prime fields are made of.
+//! Arithmetic modulo a prime with secret exponents, for ElGamal and Diffie-Hellman in prime fields.
 
 use crate::low::aws_lc::prime_field::PrimeModulus;
 use crate::secret::SecretBytes;
 use std::fmt;
 
-/// Shortest prime in bits.
+/// The shortest prime, in bits.
 const PRIME_BITS_MIN: usize = 512;
-/// Longest prime in bits.
+/// The longest prime, in bits.
 const PRIME_BITS_MAX: usize = 8192;
 
-/// The numbers below a prime. All of them go in and out big-endian, [`PrimeField::bytes`] long. That the modulus
-/// is prime is the caller's claim; no result is then worth anything if it is not, and nothing is unsafe.
+/// The numbers below a prime. All numbers are big-endian and [`PrimeField::bytes`] long. Whether the modulus is prime
+/// is not checked: if not, results are worthless, but nothing is unsafe.
 ///
-/// The time of every function depends on lengths only, not on values.
+/// The time of every function depends only on lengths, not on values.
 pub struct PrimeField {
     modulus: PrimeModulus,
     bytes: usize,
 }
 
 impl PrimeField {
-    /// From a prime, big-endian; leading zeros are allowed. None unless it is odd and 512 to 8192 bits long.
+    /// The field of a big-endian prime; leading zeros are allowed. `None` unless the number is odd and 512 to 8192 bits
+    /// long.
     pub fn new(prime: &[u8]) -> Option<PrimeField> {
         let zeros = prime.iter().take_while(|byte| **byte == 0).count();
         let prime = &prime[zeros..];
@@ -31,25 +32,25 @@ impl PrimeField {
         Some(PrimeField { modulus: PrimeModulus::new(prime)?, bytes: prime.len() })
     }
 
-    /// Length of the prime, and so of every number, in bytes.
+    /// Length of the prime and of every number in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// `base^exponent`. None unless the base is below the prime; the exponent may be any number of any length.
+    /// `base^exponent`. `None` unless the base is below the prime; the exponent may be any number of any length.
     pub fn power(&self, base: &[u8], exponent: &[u8]) -> Option<SecretBytes> {
         let mut out = SecretBytes::new(self.bytes);
         self.modulus.power(base, exponent, &mut out).then_some(out)
     }
 
-    /// `a * b`. None unless both are below the prime.
+    /// `a * b`. `None` unless both are below the prime.
     pub fn product(&self, a: &[u8], b: &[u8]) -> Option<SecretBytes> {
         let mut out = SecretBytes::new(self.bytes);
         self.modulus.product(a, b, &mut out).then_some(out)
     }
 
-    /// The exponent that undoes another: `power(b, x)` times `power(b, negated_exponent(x))` is one, for every `b`
-    /// but zero. None unless the exponent is at most the prime less one.
+    /// The exponent that undoes another: `power(b, x)` times `power(b, negated_exponent(x))` is one, for every `b` but
+    /// zero. `None` unless the exponent is at most the prime less one.
     pub fn negated_exponent(&self, exponent: &[u8]) -> Option<SecretBytes> {
         let mut out = SecretBytes::new(self.bytes);
         self.modulus.negated_exponent(exponent, &mut out).then_some(out)

@@ -1,16 +1,16 @@
-//! Random bytes drawn from the library in blocks, for callers that want many small values.
+//! Random bytes from the library in blocks, for callers that need many small values.
 
 use crate::low::aws_lc::{internal::fork_generation, random};
 use crate::low::wipe_bytes;
 
-/// Bytes drawn from the generator at a time.
+/// The number of bytes drawn from the generator at a time.
 const BLOCK_BYTES: usize = 1024;
 
-/// A block of random bytes that its owner hands out piece by piece; every piece is wiped as it is handed
-/// out, the rest when dropped.
+/// A block of random bytes for one owner. Each piece is wiped when it is handed out, the rest when the block is
+/// dropped.
 ///
-/// A fork is noticed: parent and child never hand out the same bytes. Where the platform cannot tell,
-/// nothing is kept and every call goes to the generator.
+/// A fork is detected: parent and child never hand out the same bytes. If the platform cannot detect forks, nothing is
+/// kept and every call uses the generator.
 pub struct RandomBlock {
     bytes: Box<[u8; BLOCK_BYTES]>,
     used: usize,
@@ -22,7 +22,7 @@ impl RandomBlock {
         RandomBlock { bytes: Box::new([0; BLOCK_BYTES]), used: BLOCK_BYTES, generation: 0 }
     }
 
-    /// Fills the slice.
+    /// Fills `out` with random bytes.
     pub fn fill(&mut self, out: &mut [u8]) {
         let generation = fork_generation();
         if generation == 0 || out.len() > BLOCK_BYTES / 4 {
@@ -68,7 +68,7 @@ mod tests {
         }
     }
 
-    /// Where forks cannot be told (some emulators), there is no block that could be given out twice.
+    /// If forks cannot be detected (in some emulators), there is no block that could be handed out twice.
     #[test]
     fn another_generation_discards_the_block() {
         let mut block = RandomBlock::new();

@@ -7,49 +7,49 @@ use wire::bounds::{CARDS_MAX, PROCESSORS_LISTED_MAX};
 use wire::control::{LevelLimit, Personality, PollMode};
 use wire::tenant::CardChange;
 
-/// Options of one card; each option that is none is as in [`super::Cards`].
+/// Options of one card; an option that is none has the value in [`super::Cards`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CardSettings {
     /// Index of the card, below [`CARDS_MAX`].
     pub index: u32,
-    /// Its personality; required for a card that [`super::Cards`] does not count.
+    /// The card's personality; required for a card that [`super::Cards`] does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<Personality>,
-    /// How it waits.
+    /// How the card waits for requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll: Option<PollMode>,
-    /// Processors that it may run on; an empty list for all.
+    /// Processors that the card may run on; an empty list for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<Vec<u32>>,
-    /// Highest instruction-set level.
+    /// Highest instruction-set level that the card uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<LevelLimit>,
-    /// Takes no requests until it is resumed.
+    /// Whether the card takes no requests until it is resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quiesced: bool,
-    /// Does not exist, though it is counted.
+    /// Whether the card does not exist, though [`super::Cards`] counts it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
 }
 
-/// A card that the settings ask for.
+/// A card that the settings ask for, with all of its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardPlan {
-    /// What it is for.
+    /// The card's personality.
     pub personality: Personality,
-    /// How it waits.
+    /// How the card waits for requests.
     pub poll: PollMode,
-    /// Processors that it may run on; none for all.
+    /// Processors that the card may run on; none for all.
     pub processors: Option<Vec<u32>>,
-    /// Highest instruction-set level.
+    /// Highest instruction-set level that the card uses; none for the machine's best.
     pub level: Option<LevelLimit>,
-    /// Takes no requests until it is resumed.
+    /// Whether the card takes no requests until it is resumed.
     pub quiesced: bool,
 }
 
 impl CardSettings {
-    /// Takes over what a change says.
+    /// Applies the options of a change; options that are none in the change stay.
     pub fn apply(&mut self, change: &CardChange) {
         let CardChange { personality, poll, processors, level } = change.clone();
         self.personality = personality.or(self.personality);
@@ -58,14 +58,14 @@ impl CardSettings {
         self.level = level.or(self.level);
     }
 
-    /// Whether it has no option other than those of a card without a table.
+    /// Whether the table has only the options of a card without a table.
     pub fn is_plain(&self) -> bool {
         *self == Self { index: self.index, ..Self::default() }
     }
 }
 
 impl Settings {
-    /// The configured cards, by index: of those that `[cards]` counts, coprocessors first.
+    /// The configured cards, by index. Of the cards that `[cards]` counts, coprocessors come first.
     pub fn wanted_cards(&self) -> BTreeMap<u32, CardPlan> {
         let mut wanted = BTreeMap::new();
         for index in 0..self.counted_cards() {
@@ -85,7 +85,7 @@ impl Settings {
         wanted
     }
 
-    /// The table of a card, or an empty one.
+    /// The table of a card; an empty table if the card has none.
     pub fn card_settings(&self, index: u32) -> CardSettings {
         let found = self.card.iter().find(|card| card.index == index);
         found.cloned().unwrap_or(CardSettings { index, ..CardSettings::default() })
@@ -101,7 +101,7 @@ impl Settings {
         }
     }
 
-    /// Cards that `[cards]` counts; their indexes are below this.
+    /// Number of cards that `[cards]` counts; their indexes are below it.
     pub fn counted_cards(&self) -> u32 {
         self.cards.coprocessors.saturating_add(self.cards.accelerators).min(CARDS_MAX as u32)
     }

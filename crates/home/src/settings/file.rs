@@ -1,11 +1,11 @@
-//! The settings file as an operator wrote it: a change at run time alters the tables that it is about,
-//! and leaves comments, order and everything else.
+//! The settings file as an operator wrote it: a change at run time alters the tables that it
+//! concerns, and keeps comments, order and everything else.
 
 use super::{CardSettings, Settings, SettingsError};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 use wire::tenant::{Limits, Tenant};
 
-/// The text of a settings file, with what it says.
+/// The text of a settings file, with the settings in it.
 #[derive(Clone, Debug)]
 pub struct SettingsFile {
     document: DocumentMut,
@@ -13,26 +13,27 @@ pub struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Reads and checks settings.
+    /// Reads and checks a settings file.
     ///
     /// # Errors
-    /// [`SettingsError`].
+    /// [`SettingsError`] if the settings are not valid.
     pub fn from_text(text: &str) -> Result<Self, SettingsError> {
         let settings = Settings::from_text(text)?;
         let document = text.parse().map_err(|error: toml_edit::TomlError| syntax(&error))?;
         Ok(Self { document, settings })
     }
 
-    /// What it says.
+    /// The settings in the file.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The text that says `wanted`: it may differ in tenants, in tables of cards, in decimalisation tables, and in the
-    /// number of the next tenant.
+    /// The text of the file with the settings `wanted`. They may differ from the present settings
+    /// in tenants, in tables of cards, in decimalisation tables, and in the number of the next
+    /// tenant.
     ///
     /// # Errors
-    /// [`SettingsError`] where `wanted` is not valid, or differs in more.
+    /// [`SettingsError`] if `wanted` is not valid, or differs in anything else.
     pub fn changed(&self, wanted: &Settings) -> Result<String, SettingsError> {
         wanted.check()?;
         let mut document = self.document.clone();
@@ -66,7 +67,7 @@ impl SettingsFile {
     }
 }
 
-/// Makes the tables under `key` match the wanted ones: in the same order, each found by its name.
+/// Makes the tables under `key` match the wanted ones: in their order, each found by its name.
 fn put_tables<N: PartialEq>(
     document: &mut DocumentMut,
     key: &str,
@@ -76,7 +77,7 @@ fn put_tables<N: PartialEq>(
     if !document.contains_key(key) && wanted.is_empty() {
         return;
     }
-    // Tables may have been written in brackets on one line; they become tables of their own.
+    // Tables that were written in brackets on one line become tables of their own.
     let found = std::mem::take(&mut document[key]);
     let mut tables = found.into_array_of_tables().unwrap_or_default();
     tables.retain(|table| name(table).is_some_and(|name| wanted.iter().any(|(wanted, _)| *wanted == name)));
@@ -94,14 +95,14 @@ fn put_tables<N: PartialEq>(
     }
 }
 
-/// A table that the operator has not written.
+/// A new table, which the operator has not written.
 fn fresh(content: DocumentMut) -> Table {
     let mut table = content.into_table();
     table.decor_mut().set_prefix("\n");
     table
 }
 
-/// Gives a table the wanted content; unchanged entries keep their place and their comments.
+/// Gives a table the wanted content; unchanged entries keep their places and comments.
 fn merge(table: &mut dyn TableLike, wanted: &dyn TableLike) {
     let gone: Vec<String> =
         table.iter().map(|(key, _)| key.to_owned()).filter(|key| !wanted.contains_key(key)).collect();
@@ -137,7 +138,7 @@ fn put(old: &mut Item, wanted: &Item) {
     }
 }
 
-/// What an item says, without its form.
+/// The value of an item, without its formatting.
 fn plain(item: &Item) -> Option<toml::Value> {
     let mut document = DocumentMut::new();
     document["x"] = item.clone();
@@ -148,7 +149,7 @@ fn card_document(card: &CardSettings) -> DocumentMut {
     toml_edit::ser::to_document(card).unwrap_or_default()
 }
 
-/// A tenant as TOML, without what is as it would be anyway.
+/// A tenant as TOML, without options that have their defaults.
 pub(super) fn tenant_document(tenant: &Tenant) -> DocumentMut {
     let mut document = toml_edit::ser::to_document(tenant).unwrap_or_default();
     let lists = [

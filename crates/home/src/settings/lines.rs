@@ -1,10 +1,10 @@
-//! The line of a settings file that an error is about.
+//! Finds the line of a settings file that an error is about.
 
 use super::SettingsError;
 use std::ops::Range;
 use toml_edit::{Document, Item, TableLike};
 
-/// The error, with its line where the text has one for it.
+/// The error, with its line if the text has a line for it.
 pub(super) fn with_line(error: SettingsError, text: &str) -> SettingsError {
     match find(&error, text) {
         Some(line) => SettingsError::AtLine { line, error: Box::new(error) },
@@ -26,14 +26,14 @@ fn find(error: &SettingsError, text: &str) -> Option<usize> {
     Some(text.get(..at.start)?.matches('\n').count() + 1)
 }
 
-/// The place of a key in the table of this name, or that of the table.
+/// The place of a key in the table of this name, or of the table if it lacks the key.
 fn of_plain(root: &dyn TableLike, name: &str, key: &str) -> Option<Range<usize>> {
     let table = root.get(name)?;
     span_of(table.as_table_like()?, key).or_else(|| table.span())
 }
 
-/// The place of a key in the table of an array that has this name; the last of them, where there are several, for
-/// what is wrong with a name is wrong with the last that has it.
+/// The place of a key in the table of an array that has this name. If several tables have the name,
+/// the last one counts: an error in the name is an error of the last one.
 fn of_table(root: &dyn TableLike, array: &str, by: &str, name: &str, key: &str) -> Option<Range<usize>> {
     let tables: Vec<&dyn TableLike> = match root.get(array)? {
         Item::ArrayOfTables(tables) => tables.iter().map(|table| table as &dyn TableLike).collect(),

@@ -1,19 +1,23 @@
-//! The table `[pin]`: which decimalisation tables are stored, and how many wrong PINs are too many.
+//! The table `[pin]`: the stored decimalisation tables, and the number of wrong PINs that is too
+//! many.
 
 use super::{Settings, SettingsError};
 use serde::{Deserialize, Serialize};
 use wire::bounds::PIN_TABLES_MAX;
 use wire::pin::DecimalisationTable;
 
-/// What a home decides about PINs.
+/// Settings of a home about PINs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PinSettings {
-    /// Decimalisation tables that PIN verbs take from every role, beside [`DecimalisationTable::DEFAULT`].
+    /// Decimalisation tables that PIN verbs accept from every role, beside
+    /// [`DecimalisationTable::DEFAULT`].
     pub tables: Vec<DecimalisationTable>,
-    /// Wrong PINs of one key within an hour after which its verifications are refused; 0 for never.
+    /// After this many wrong PINs of one key within an hour, verifications with the key are
+    /// refused; 0 for never.
     pub key_failures_per_hour: u32,
-    /// The same of one tenant, after which it is refused, and others are not.
+    /// After this many wrong PINs of one key within an hour from one tenant, that tenant alone is
+    /// refused; 0 for never.
     pub tenant_key_failures_per_hour: u32,
 }
 
@@ -63,7 +67,7 @@ mod tests {
         assert!(error(&["0123456789012345"]).contains("in every card"));
         assert!(error(&["0000000000000000"]).contains("1 different digits"));
         assert!(error(&["012345678901234"]).contains("16 decimal digits"));
-        // Each of them has ten different digits, and two of those some times more.
+        // Each of the tables has ten different digits, some of them more than once.
         let many = (0..=PIN_TABLES_MAX).map(|at| {
             let (a, b) = (at % 10, (at / 10 + at + 1) % 10);
             format!("9876543210{a}{b}{a}{b}01")

@@ -1,21 +1,22 @@
-//! The table `[quarantine]`: what follows where cards end with a tenant's requests.
+//! The table `[quarantine]`: what happens to a tenant whose requests end cards.
 
 use super::{Settings, SettingsError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use wire::bounds::{QUARANTINE_DEATHS_MAX, QUARANTINE_SPAN_MAX_S};
 
-/// When a tenant's requests are refused because cards ended with them, and for how long.
+/// When the requests of a tenant are refused because cards ended with them, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Quarantine {
-    /// Deaths within the window that put a tenant into quarantine; 0 for never.
+    /// Deaths of cards within the window that put a tenant into quarantine; 0 for never.
     pub deaths: u32,
-    /// The window, in seconds; also how long passes are kept apart after one death.
+    /// Length of the window in seconds; passes are also kept apart for so long after one death.
     pub window_s: u64,
-    /// The first quarantine, in seconds. Each one after that is twice as long.
+    /// Length of the first quarantine in seconds. Each further one is twice as long.
     pub first_s: u64,
-    /// The longest, in seconds; also how long earlier quarantines are remembered after the end of one.
+    /// Length of the longest quarantine in seconds; earlier quarantines are also remembered for so
+    /// long after the end of one.
     pub longest_s: u64,
 }
 
@@ -26,7 +27,7 @@ impl Default for Quarantine {
 }
 
 impl Quarantine {
-    /// How long the quarantine is that follows this number of others.
+    /// Length of a quarantine that follows this number of others.
     pub fn span(&self, before: u32) -> Duration {
         let doubled = self.first_s.saturating_mul(1_u64.checked_shl(before).unwrap_or(u64::MAX));
         Duration::from_secs(doubled.min(self.longest_s))

@@ -1,4 +1,4 @@
-//! Roles of a home: what settings say of them, and what each comes to.
+//! Roles of a home: their tables in the settings, and the points and labels that follow from them.
 
 use super::{Settings, SettingsError};
 use serde::{Deserialize, Serialize};
@@ -15,28 +15,28 @@ use wire::uses::Uses;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoleSettings {
-    /// Its name: letters, digits, `-` and `_`.
+    /// Name of the role: letters, digits, `-` and `_`.
     pub name: String,
-    /// The role that it begins with; none to begin with nothing.
+    /// The role whose points it starts with; none to start with nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// What it permits beyond that.
+    /// Points that the role permits beyond those of its base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<PointItem>,
-    /// What it then refuses.
+    /// Points that the role then refuses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<PointItem>,
-    /// Labels that tenants of this role may open. Empty: those of its base.
+    /// Labels that tenants of this role may open. Empty: those of the role's base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<LabelRule>,
 }
 
-/// A point, a group of points, or all of them, by name.
+/// A point, a group of points, or all points, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PointItem(String);
 
-/// A name that is neither a point's nor a group's.
+/// Error: neither a point nor a group has this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPoint(pub String);
 
@@ -53,20 +53,20 @@ impl std::fmt::Display for UnknownPoint {
 impl std::error::Error for UnknownPoint {}
 
 impl PointItem {
-    /// Reads a name.
+    /// Reads a name of a point, a group of points, or all.
     ///
     /// # Errors
-    /// Where no point or group of points has this name.
+    /// `UnknownPoint` if no point or group of points has this name.
     pub fn new(name: &str) -> Result<Self, UnknownPoint> {
         points_named(name).map(|_| Self(name.to_owned())).ok_or_else(|| UnknownPoint(name.to_owned()))
     }
 
-    /// The name.
+    /// The name as it is written in the settings.
     pub fn name(&self) -> &str {
         &self.0
     }
 
-    /// What it names.
+    /// The points that the name stands for.
     pub fn points(&self) -> Vec<Point> {
         points_named(&self.0).unwrap_or_default()
     }
@@ -85,54 +85,54 @@ impl From<PointItem> for String {
     }
 }
 
-/// What a role comes to.
+/// The points and labels that follow from a role and the roles it is based on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// Its name.
+    /// Name of the role.
     pub name: String,
-    /// What it permits.
+    /// Points that the role permits.
     pub points: PointSet,
-    /// Labels, and what may be done with their keys.
+    /// Labels that the role may open, with the uses of their keys.
     pub labels: Vec<LabelRule>,
-    /// The role whose labels these are: this one, or one that it is based on.
+    /// The role whose table holds these labels: this role, or a role that it is based on.
     pub labels_of: String,
 }
 
 /// Why a role permits or refuses a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it does.
+    /// Whether the role permits the point.
     pub permits: bool,
-    /// The role that decides: this one, or one that it is based on.
+    /// The role that decides: this role, or a role that it is based on.
     pub role: String,
-    /// The item of that role's lists; none of a role that every home has, or where no list names the point.
+    /// The item of that role's lists; none if a built-in role decides, or no list names the point.
     pub item: Option<String>,
 }
 
-/// Which labels a tenant may open.
+/// The labels that a tenant may open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
-    /// The rules.
+    /// The rules of the labels, with the uses of their keys.
     pub rules: Vec<LabelRule>,
-    /// The table that holds them, as errors and listings name it.
+    /// The table that holds the rules, as errors and listings name it.
     pub table: String,
 }
 
 impl Labels {
-    /// What may be done with the key of a label.
+    /// The uses that the rules allow for the key of a label.
     pub fn uses(&self, label: &Label) -> Uses {
         uses_of(&self.rules, label)
     }
 }
 
 impl Settings {
-    /// The names of all roles: those that every home has first.
+    /// The names of all roles, built-in roles first.
     pub fn role_names(&self) -> Vec<&str> {
         let own = self.roles.iter().map(|role| role.name.as_str());
         BUILT_IN.iter().map(|role| role.name).chain(own).collect()
     }
 
-    /// What the role of this name comes to; `None` where there is none.
+    /// The points and labels of the role of this name; `None` if there is no such role.
     pub fn role(&self, name: &str) -> Option<Resolved> {
         self.role_within(name, ROLES_MAX)
     }
@@ -157,7 +157,7 @@ impl Settings {
         Some(Resolved { name: name.to_owned(), points, labels, labels_of })
     }
 
-    /// The name of the role of a tenant, or where none is given of users without one.
+    /// Name of the role of a tenant; without a tenant, of users who have none.
     pub fn role_name_of<'a>(&'a self, tenant: Option<&'a Tenant>) -> &'a str {
         let named = match tenant {
             Some(tenant) => tenant.role.as_deref(),
@@ -166,8 +166,8 @@ impl Settings {
         named.unwrap_or(GUEST)
     }
 
-    /// Which labels a tenant, or where none is given a user without one, may open in this role: its own rules where
-    /// it has any, else those of the role.
+    /// The labels that a tenant may open in this role, or, without a tenant, a user who has none.
+    /// The tenant's own rules count if it has any, else those of the role.
     pub fn labels_of(&self, tenant: Option<&Tenant>, role: &Resolved) -> Labels {
         match tenant.filter(|tenant| !tenant.labels.is_empty()) {
             Some(tenant) => {
@@ -181,7 +181,7 @@ impl Settings {
         }
     }
 
-    /// Why the role of this name permits or refuses a point; `None` where there is no such role.
+    /// Why the role of this name permits or refuses a point; `None` if there is no such role.
     pub fn decision(&self, name: &str, point: Point) -> Option<Decision> {
         let mut name = name;
         for _ in 0..=ROLES_MAX {
@@ -264,7 +264,7 @@ impl Settings {
     }
 }
 
-/// The key that is wrong, and why.
+/// The wrong key, and what is wrong with it.
 type Wrong = (&'static str, String);
 
 fn check_name(role: &RoleSettings) -> Result<(), Wrong> {
@@ -280,8 +280,8 @@ fn check_name(role: &RoleSettings) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// A list names nothing twice, and nothing is permitted that the same role refuses: a group may be permitted and a
-/// part of it refused, not the other way round.
+/// Checks that a list names no item twice, and that no item is permitted of which the role refuses
+/// every point. A group may be permitted and a part of it refused, but not the other way round.
 fn check_lists(role: &RoleSettings) -> Result<(), Wrong> {
     for (key, list) in [("allow", &role.allow), ("deny", &role.deny)] {
         if list.len() > ROLE_ITEMS_MAX {

@@ -1,4 +1,4 @@
-//! Tenants of a home: what of the cards each may use, and what makes no sense.
+//! Tenants of a home: the cards that each may use, and the checks of their tables.
 
 use super::{NAMED_TENANTS_MAX, Settings, SettingsError};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,14 +23,14 @@ impl Settings {
         self.tenants.iter().find(|tenant| share_percent(tenant, card) == 100)
     }
 
-    /// Whether a tenant, or where none is given a user without one, may use a card of this index.
+    /// Whether a tenant, or without a tenant a user who has none, may use a card of this index.
     pub fn may_use(&self, tenant: Option<&Tenant>, card: u32) -> bool {
         let own = tenant.is_some_and(|tenant| share_percent(tenant, card) > 0);
         let shares = tenant.is_none_or(|tenant| tenant.dedicated.is_empty() || tenant.also_shared);
         own || (shares && self.owner_of_card(card).is_none())
     }
 
-    /// Names of the tenants that have a part of a card for their own, with the percentage.
+    /// Names of the tenants to which a part of a card is dedicated, with the percentage.
     pub fn dedicated_to(&self, card: u32) -> Vec<(String, u8)> {
         let parts = self.tenants.iter().map(|tenant| (tenant.name.clone(), share_percent(tenant, card)));
         parts.filter(|(_, percent)| *percent > 0).collect()
@@ -56,7 +56,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Domains and cards exist, and there is a card for it.
+    /// Checks that the tenant's domains and dedicated cards exist, and are named once.
     fn check_use(&self, tenant: &Tenant) -> Result<(), Wrong> {
         let cards = self.wanted_cards();
         for (at, domain) in tenant.domains.iter().enumerate() {
@@ -83,7 +83,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Every tenant has a card that it may use.
+    /// Checks that every tenant has a card that it may use.
     pub(super) fn check_reach(&self) -> Result<(), SettingsError> {
         let cards = self.wanted_cards();
         let lacks = |tenant: &&Tenant| !cards.keys().any(|card| self.may_use(Some(tenant), *card));
@@ -94,10 +94,10 @@ impl Settings {
     }
 }
 
-/// The key that is wrong, and why.
+/// The wrong key, and what is wrong with it.
 type Wrong = (&'static str, String);
 
-/// What tenants before this one have taken.
+/// Names, numbers, members, credentials and shares that earlier tenants have taken.
 #[derive(Default)]
 struct Earlier<'a> {
     names: HashSet<&'a str>,
@@ -181,7 +181,7 @@ fn check_names(tenant: &Tenant) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The valid credentials of a tenant, with their keys in the settings.
+/// The credentials of a tenant that are valid now, with their keys in the settings.
 fn credentials(tenant: &Tenant) -> impl Iterator<Item = (&'static str, &String)> {
     let current = tenant.credential_sha256.iter().map(|hash| ("credential_sha256", hash));
     current.chain(tenant.former_credential_sha256.iter().map(|hash| ("former_credential_sha256", hash)))

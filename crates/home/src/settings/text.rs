@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use toml_edit::DocumentMut;
 
 impl Settings {
-    /// The settings as the commented file.
+    /// Writes the settings as a commented file.
     ///
     /// # Errors
-    /// [`SettingsError`] where they are not valid.
+    /// [`SettingsError`] if the settings are not valid.
     pub fn to_text(&self) -> Result<String, SettingsError> {
         self.check()?;
         let mut text = String::new();
@@ -214,7 +214,7 @@ fn value<T: Serialize>(value: &T) -> String {
     toml::Value::try_from(value).map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// The manual of the tables that a new home does not have; they follow at the end of the file.
+/// The manual of the tables that a new home does not have; they are added at the end of the file.
 const MANUAL: &str = "
 # One table for each card that differs from [cards]; `cryptand card` writes them too, keeping comments. A card beyond
 # those that [cards] counts needs a personality; an index may be left out between them.

@@ -1,5 +1,5 @@
-//! Packets through the engine: those that one algorithm protects in a call for each, the others' ciphers in one and
-//! their MACs in another.
+//! Packets through the engine: one call for all packets of each AEAD; of the others, one call for their ciphers and
+//! another for their MACs.
 
 use super::{HasPacket, Scratch, Work};
 use crate::esp::HEADER_BYTES;
@@ -11,7 +11,7 @@ use engine::{
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Suites that share calls.
+/// Kinds of suites whose packets share calls of the engine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Gcm,
@@ -29,14 +29,14 @@ impl Kind {
     }
 }
 
-/// Bytes of the IV of an AEAD.
+/// Length of the IV of an AEAD, in bytes.
 const AEAD_IV_BYTES: usize = 8;
-/// Bytes of the ICV of an AEAD.
+/// Length of the ICV of an AEAD, in bytes.
 const AEAD_ICV_BYTES: usize = 16;
-/// Bytes of the half of a number that does not travel.
+/// Length of the high half of an extended number, which does not travel, in bytes.
 const HIGH_BYTES: usize = 4;
 
-/// Enciphers and authenticates every packet that is good: header, payload, padding and trailer are in it.
+/// Enciphers and authenticates every packet that is good: header, payload, padding and trailer are in place.
 pub(crate) fn seal<I: HasPacket>(engine: &Engine, random: &mut RandomBlock, works: &mut [Work<'_, '_, I>]) {
     for group in works.chunk_by_mut(|first, second| Kind::of(first.sa) == Kind::of(second.sa)) {
         match Kind::of(group[0].sa) {
@@ -47,7 +47,7 @@ pub(crate) fn seal<I: HasPacket>(engine: &Engine, random: &mut RandomBlock, work
     }
 }
 
-/// Authenticates and deciphers every packet that is good; those whose ICV is wrong are not any more.
+/// Authenticates and deciphers every packet that is good; a packet whose ICV is wrong is not good any more.
 pub(crate) fn open<I: HasPacket>(engine: &Engine, works: &mut [Work<'_, '_, I>]) {
     for group in works.chunk_by_mut(|first, second| Kind::of(first.sa) == Kind::of(second.sa)) {
         match Kind::of(group[0].sa) {
@@ -67,8 +67,8 @@ struct Parts<'p> {
     good: &'p mut bool,
 }
 
-/// Nonce: salt and IV (RFC 4106, 4; RFC 7634, 2). AAD: SPI and number, with its high half where it is extended (RFC
-/// 4106, 5).
+/// The parts of a packet. The nonce is salt and IV (RFC 4106, 4; RFC 7634, 2). The AAD is SPI and number, with the high
+/// half of an extended number (RFC 4106, 5).
 #[inline]
 fn parts<'p, I: HasPacket>(work: &'p mut Work<'_, '_, I>, salt: &Salt) -> Parts<'p> {
     let Work { sa, item, number, good, scratch: Scratch { nonce, aad, .. }, .. } = work;
@@ -88,7 +88,7 @@ fn parts<'p, I: HasPacket>(work: &'p mut Work<'_, '_, I>, salt: &Salt) -> Parts<
     Parts { nonce: &nonce[..], aad, text, icv, good }
 }
 
-/// The IV of an AEAD is the number, which no other packet under its key has (RFC 4106, 3.1; RFC 7634, 2).
+/// Writes the IV of an AEAD: the number, which no other packet under its key has (RFC 4106, 3.1; RFC 7634, 2).
 #[inline]
 fn write_aead_iv<I: HasPacket>(work: &mut Work<'_, '_, I>) {
     let number = work.number.to_be_bytes();
@@ -207,7 +207,7 @@ fn open_separate<I: HasPacket>(engine: &Engine, works: &mut [Work<'_, '_, I>]) {
     cbc(engine, CipherDirection::Decipher, works);
 }
 
-/// The texts of all packets that have a cipher, in their place.
+/// Enciphers or deciphers the texts of all packets whose suite has a cipher, in place.
 fn cbc<I: HasPacket>(engine: &Engine, direction: CipherDirection, works: &mut [Work<'_, '_, I>]) {
     let mut items = Vec::with_capacity(works.len());
     for work in works.iter_mut().filter(|work| work.good) {
@@ -222,9 +222,9 @@ fn cbc<I: HasPacket>(engine: &Engine, direction: CipherDirection, works: &mut [W
     debug_assert!(items.iter().all(|item| item.result.is_ok()));
 }
 
-/// The MACs of all good packets, in their order, of which the first bytes are the ICV: over everything before it, and
-/// over the high half of the number, which takes the ICV's place for so long (RFC 4303, 2.2.1). They are wiped: of a
-/// packet that was forged nobody may learn the right one.
+/// The MACs of all good packets, in their order; the first bytes of a MAC are the ICV. A MAC is over everything before
+/// the ICV, and over the high half of an extended number, which takes the ICV's place meanwhile (RFC 4303, 2.2.1). The
+/// MACs are wiped: nobody may learn the right one of a forged packet.
 fn macs<I: HasPacket>(engine: &Engine, works: &mut [Work<'_, '_, I>]) -> Zeroizing<Vec<[u8; 64]>> {
     let mut items = Vec::with_capacity(works.len());
     for work in works.iter_mut().filter(|work| work.good) {

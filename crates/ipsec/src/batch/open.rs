@@ -1,4 +1,4 @@
-//! Packets of ESP become packets of IP again.
+//! Opening: packets of ESP become packets of IP again.
 
 use super::{HasPacket, Outcome, Work, bring_together, crypto, fetch_keys, runs};
 use crate::address::{Endpoint, Family};
@@ -25,30 +25,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct OpenItem<'a, 't> {
     /// In: a packet of ESP, from its SPI to its ICV. Out: a packet of IP.
     pub frame: Frame<'a>,
-    /// How it came.
+    /// The fields of the outer headers with which the packet came.
     pub arrival: Arrival,
-    /// How it went.
+    /// Whether the packet was opened, or why it was dropped.
     pub outcome: Outcome<Opened<'t>>,
-    /// Length of the headers of IP that stand before the frame, with UDP's behind them; 0 where there are none, or none
-    /// with options or extensions.
+    /// Length of the headers of IP that stand before the frame, where UDP's may follow them; 0 if there are none, or if
+    /// they have no options or extensions.
     headers: usize,
 }
 
-/// A packet that was opened. Whether it may come in, policies decide ([`Worker::admit`]).
+/// A packet that was opened. Policies decide whether it may come in ([`Worker::admit`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Opened<'t> {
-    /// By which SA.
+    /// The SA that opened it.
     pub sa: &'t Sa,
-    /// What it belongs to.
+    /// The flow of the packet of IP inside.
     pub flow: Flow,
-    /// Whether it is a piece of a packet ([`Worker::admit_piece`]).
+    /// Whether the packet inside is a piece of a packet ([`Worker::admit_piece`]).
     pub is_fragment: bool,
-    /// Its whole sequence number.
+    /// The whole sequence number, of 64 bits.
     pub number: u64,
 }
 
 impl<'a, 't> OpenItem<'a, 't> {
-    /// A packet of ESP.
+    /// A packet of ESP that arrived like this.
     pub fn new(frame: Frame<'a>, arrival: Arrival) -> OpenItem<'a, 't> {
         OpenItem { frame, arrival, outcome: Outcome::Waiting, headers: 0 }
     }
@@ -72,7 +72,7 @@ impl HasPacket for OpenItem<'_, '_> {
 }
 
 impl Worker {
-    /// Opens packets. Each says how it went; what is dropped is counted.
+    /// Opens packets, and notes the outcome of each; dropped packets are counted.
     pub fn open<'t>(&mut self, sad: &'t Sad, now: Time, items: &mut [OpenItem<'_, 't>]) {
         let mut works = Vec::with_capacity(items.len());
         fetch(sad, items);
@@ -81,7 +81,7 @@ impl Worker {
             match admitted(sad, now, &mut last, item) {
                 Ok((sa, number)) => {
                     fetch_keys(&works, sa);
-                    // Filled in once it is known what is inside.
+                    // Filled in once the content is known.
                     item.outcome = Outcome::Waiting;
                     works.push(Work::new(sa, item, number));
                 }
@@ -153,7 +153,7 @@ fn take<'t>(
     Ok(Opened { sa, flow, is_fragment, number: work.number })
 }
 
-/// Has the SAs of a batch fetched, so that they come together and not one after the other.
+/// Has the SAs of a batch fetched into the cache, together and not one after the other.
 fn fetch(sad: &Sad, items: &[OpenItem<'_, '_>]) {
     let mut last = None;
     for item in items {
@@ -167,7 +167,8 @@ fn fetch(sad: &Sad, items: &[OpenItem<'_, '_>]) {
     }
 }
 
-/// What is decided before anything is computed: the SA, the lengths and the number.
+/// Checks a packet before anything is computed: its SA, its lengths and its number. Returns the SA and the whole
+/// number.
 #[inline]
 fn admitted<'t>(
     sad: &'t Sad,
@@ -209,7 +210,7 @@ fn admitted<'t>(
     })
 }
 
-/// Makes a packet of IP of what was deciphered.
+/// Makes a packet of IP of a deciphered packet of ESP.
 fn lay_out(sa: &Sa, item: &mut OpenItem<'_, '_>) -> Result<Inner, Reason> {
     let OpenItem { frame, arrival, headers, .. } = item;
     let icv_bytes = sa.suite.icv_bytes();
@@ -238,7 +239,7 @@ fn open_tunnel(sa: &Sa, frame: &mut Frame<'_>, arrival: &Arrival, next_header: u
     if inner.flow.family().next_header() != next_header {
         return Err(Reason::Inner);
     }
-    // What follows it is TFC padding.
+    // Bytes behind the inner packet are TFC padding.
     frame.truncate(inner.bytes);
     let (dscp, ecn) = (sa.rules.dscp_in, sa.rules.ecn);
     let traffic_class = congestion::opened(inner.traffic_class, arrival.traffic_class, dscp, ecn);
@@ -249,7 +250,7 @@ fn open_tunnel(sa: &Sa, frame: &mut Frame<'_>, arrival: &Arrival, next_header: u
     Ok(inner)
 }
 
-/// Puts the headers of IP before what stood above them: those of the packet outside, without what they said of ESP.
+/// Puts headers of IP before the payload: those of the packet outside, without the fields that are about ESP.
 fn open_transport(
     sa: &Sa,
     frame: &mut Frame<'_>,
@@ -268,7 +269,7 @@ fn open_transport(
     if headers > 0 {
         let udp_bytes = if arrival.source.port > 0 { UDP_BYTES } else { 0 };
         frame.move_before(headers, udp_bytes + HEADER_BYTES + sa.suite.iv_bytes(), 0);
-        // They were there, and what stood behind them was longer.
+        // This cannot fail: the headers stood there, before headers of ESP that are gone.
         let _ = frame.grow_front(headers);
         inner::set_payload(frame.bytes_mut(), headers, next_header);
         return Inner::read(frame.bytes());

@@ -1,4 +1,4 @@
-//! Packets of IP become packets of ESP.
+//! Sealing: packets of IP become packets of ESP.
 
 use super::{HasPacket, Outcome, Work, bring_together, crypto, fetch_keys, runs};
 use crate::address::Family;
@@ -18,20 +18,20 @@ use crate::worker::Worker;
 /// A packet to be sealed, and its SA.
 #[derive(Debug)]
 pub struct SealItem<'a, 't> {
-    /// The SA, for which the caller asked policies ([`Worker::route`]).
+    /// The SA, which the caller got from policies ([`Worker::route`]).
     pub sa: &'t Sa,
     /// In: a packet of IP. Out: a packet of ESP, from its SPI to its ICV; [`Outer::write`] puts headers before it. In
-    /// transport mode, where the packet has options of IPv4 or extension headers: the whole packet with them
+    /// transport mode, if the packet has options of IPv4 or extension headers, out: the whole packet with them
     /// ([`Outer::is_whole`]).
     pub frame: Frame<'a>,
-    /// How it went.
+    /// Whether the packet was sealed, or why it was dropped.
     pub outcome: Outcome<Sealed>,
     payload: Payload,
-    /// Length of the packet's own headers that stay outside, where that is more than a header of IP; 0 otherwise.
+    /// Length of the packet's own headers that stay outside, if they are more than a header of IP; 0 otherwise.
     headers: usize,
 }
 
-/// What a frame holds.
+/// The content of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Payload {
     Packet,
@@ -42,20 +42,20 @@ enum Payload {
 /// A packet that was sealed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sealed {
-    /// What is outside it.
+    /// The fields of the headers outside it.
     pub outer: Outer,
-    /// Its whole sequence number.
+    /// The whole sequence number, of 64 bits.
     pub number: u64,
 }
 
 impl<'a, 't> SealItem<'a, 't> {
-    /// A packet of IP.
+    /// A packet of IP, to be sealed by this SA.
     pub fn new(sa: &'t Sa, frame: Frame<'a>) -> SealItem<'a, 't> {
         SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Packet, headers: 0 }
     }
 
-    /// A dummy packet (RFC 4303, 2.6) with these bytes inside, which its receiver throws away: traffic that says
-    /// nothing, among traffic.
+    /// A dummy packet (RFC 4303, 2.6) with these bytes inside, which its receiver throws away: it hides how much real
+    /// traffic there is.
     pub fn dummy(sa: &'t Sa, frame: Frame<'a>) -> SealItem<'a, 't> {
         SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Dummy, headers: 0 }
     }
@@ -69,8 +69,8 @@ impl HasPacket for SealItem<'_, '_> {
 }
 
 impl Worker {
-    /// Seals packets, those of one SA in their order with consecutive numbers. Each says how it went; what is dropped
-    /// is counted.
+    /// Seals packets, those of one SA in their order with consecutive numbers, and notes the outcome of each. Dropped
+    /// packets are counted.
     pub fn seal(&mut self, now: Time, items: &mut [SealItem<'_, '_>]) {
         let mut works = Vec::with_capacity(items.len());
         for item in items {
@@ -100,8 +100,8 @@ impl Worker {
         }
     }
 
-    /// Charges packets of one SA, takes numbers for them and writes their headers: one step of each counter that
-    /// threads share for all of them.
+    /// Charges packets of one SA, takes numbers for them and writes their headers, with one step for all of them in
+    /// each counter that threads share.
     fn number_run(&mut self, now: Time, run: &mut [Work<'_, '_, SealItem<'_, '_>>]) {
         let sa = run[0].sa;
         let peer = sa.peer();
@@ -140,8 +140,8 @@ impl Worker {
     }
 }
 
-/// Makes room for headers, padding and ICV around a payload, and writes what does not depend on a number. What is
-/// outside, with the peer still to be filled in, and the bytes that are charged.
+/// Makes room for headers, padding and ICV around a payload, and writes what does not depend on a number. Returns the
+/// fields of the headers outside, with the peer still to be filled in, and the number of bytes that are charged.
 fn lay_out(item: &mut SealItem<'_, '_>) -> Result<(Outer, u64), Reason> {
     let sa = item.sa;
     if sa.direction != Direction::Out {
@@ -187,10 +187,10 @@ fn lay_out(item: &mut SealItem<'_, '_>) -> Result<(Outer, u64), Reason> {
     Ok((Outer { is_whole, in_udp: sa.in_udp && !is_whole, ..outer(sa, inner.as_ref()) }, bytes))
 }
 
-/// Puts a packet's own headers before what was sealed: they stand before the frame, with room for UDP's between.
+/// Takes a packet's own headers into the frame: they stand before it, with room for UDP's between.
 fn put_headers(item: &mut SealItem<'_, '_>) {
     let SealItem { sa, frame, outcome: Outcome::Done(sealed), headers, .. } = item else { return };
-    // There was room for both as it was laid out.
+    // Room for both was checked as the packet was laid out.
     let mut protocol = ESP_PROTOCOL;
     if sa.in_udp && frame.grow_front(UDP_BYTES) {
         sealed.outer.write_udp(frame.bytes_mut());
@@ -201,7 +201,8 @@ fn put_headers(item: &mut SealItem<'_, '_>) {
     }
 }
 
-/// Whether the SA is for a packet; what its payload is, and how many bytes before that stay outside.
+/// Checks that the SA is for a packet. Returns the next header of the packet's payload, and how many bytes before the
+/// payload stay outside.
 fn split(sa: &Sa, inner: &Inner, packet: &[u8]) -> Result<(u8, usize), Reason> {
     let flow = &inner.flow;
     if sa.selector.as_ref().is_some_and(|selector| !selector.matches(flow)) {
@@ -247,7 +248,7 @@ fn outer(sa: &Sa, inner: Option<&Inner>) -> Outer {
     }
 }
 
-/// Twenty bits that differ between SAs.
+/// A flow label: twenty bits that differ between SAs.
 fn flow_label(spi: u32) -> u32 {
     spi.wrapping_mul(0x9e37_79b9) >> 12
 }

@@ -8,17 +8,19 @@ use openpgp::certificate::Certificate;
 use pgp::types::KeyDetails;
 use std::sync::Arc;
 
-/// Most user IDs that are compared in one certificate.
+/// At most this many user IDs of one certificate are compared.
 const USER_IDS_MAX: usize = 1000;
 
 impl Keyring {
-    /// Certificates that a name may mean, whether they may be used or not. The name of a file matches none.
+    /// Certificates that a name may mean, whether they may be used or not. The name of a file
+    /// matches no certificate.
     ///
     /// # Errors
     /// As [`Keyring::certificates`].
     pub fn candidates(&self, who: &Who) -> Result<Vec<Arc<Certificate>>, KeyringError> {
         if let Who::Fingerprint(digits) = who {
-            // The common case of scripts reads one file. A file under another key's name is not believed.
+            // The common case in scripts reads one file. A certificate in a file that is named
+            // after another key is ignored.
             let found =
                 read_certificate(&self.folder.join("certs").join(format!("{digits}.pgp"))).ok().flatten();
             if let Some(found) = found.filter(|found| hexadecimal(&found.fingerprint()) == *digits) {
@@ -39,11 +41,12 @@ impl Keyring {
         Ok(self.certificates()?.iter().filter(|certificate| fits(certificate)).cloned().collect())
     }
 
-    /// The certificate that a name means at a time. Of several, the only one that is valid then, and whose owner's own
-    /// signature binds the user id; one alone is returned whatever its state, for the caller to say what it is.
+    /// The certificate that a name means at a time. Of several matches, the only one that is valid
+    /// then, and whose owner has signed the user id. A single match is returned whatever its state,
+    /// for the caller to report it, unless it is valid but its owner has not signed the user id.
     ///
     /// # Errors
-    /// [`FindError`] inside, if none or more than one matches.
+    /// [`FindError`] inside, if no certificate or more than one matches.
     pub fn find(
         &self,
         text: &str,

@@ -9,39 +9,41 @@ use openpgp::private_key::{Locking, PrivateCertificate};
 use openpgp::signature::Issuer;
 use pgp::types::KeyDetails;
 
-/// What an import changed.
+/// The effect of an import on a certificate or its private keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was not there before.
+    /// The store had none before.
     New,
-    /// There was one, with less in it.
+    /// The store had one with less in it.
     Updated,
-    /// It was there already.
+    /// The store had everything already.
     Unchanged,
 }
 
-/// One certificate of an import.
+/// One certificate that was imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Of the primary key.
+    /// Fingerprint of the primary key.
     pub fingerprint: Fingerprint,
-    /// Its first user id.
+    /// First user id of the certificate.
     pub user_id: String,
-    /// What became of the certificate.
+    /// The effect on the certificate.
     pub certificate: Change,
-    /// The result for the private keys, if there were any.
+    /// The effect on the private keys; none if the data held none.
     pub private: Option<Change>,
-    /// Subkeys of an unsupported kind, private ones if there were any: they are kept.
+    /// Subkeys of an unsupported kind, which are kept: the private ones if the data held private
+    /// keys.
     pub unserved: Vec<String>,
 }
 
 impl Keyring {
-    /// Imports every certificate in these bytes, armored or not, with its private keys if they are included. Keys that
-    /// cannot be read are reported beside the imported ones. Nothing in the store is lost: certificates are merged.
-    /// Revocations by themselves are added to certificates in the store.
+    /// Imports every certificate in these bytes, armored or not, with its private keys if they are
+    /// included. Keys that cannot be read are reported beside the imported ones. Nothing in the
+    /// store is lost: certificates are merged. Revocations without a certificate are added to
+    /// certificates in the store.
     ///
     /// # Errors
-    /// [`KeyringError`] where nothing can be read, or the store cannot be written.
+    /// [`KeyringError`] if nothing can be read, or the store cannot be written.
     pub fn import(
         &mut self,
         name: &str,
@@ -76,7 +78,7 @@ impl Keyring {
     ) -> Result<Vec<Result<Imported, KeyringError>>, KeyringError> {
         let malformed = |cause: String| KeyringError::Malformed { name: name.to_owned(), cause };
         let revocations = Revocation::parse_all(bytes).map_err(|error| {
-            // How GnuPG keeps its own from being imported by mistake.
+            // GnuPG keeps its own revocations from being imported by mistake in this way.
             let is_disabled = bytes.windows(DISABLED.len()).any(|window| window == DISABLED);
             let hint = "; take the colon off that stands before its first line, if it is to revoke the key";
             malformed(format!("{error}{}", if is_disabled { hint } else { "" }))
@@ -156,7 +158,8 @@ impl Keyring {
         Ok(Imported { fingerprint, user_id, certificate: change, private, unserved })
     }
 
-    /// Existing private keys stay as they are, under their passphrase; a file with fewer keys is replaced.
+    /// Imports private keys. Existing keys stay as they are, under their passphrase; a file with
+    /// fewer keys is replaced.
     fn take_in_private(&self, private: &PrivateCertificate) -> Result<Change, KeyringError> {
         let fingerprint = private.certificate().fingerprint();
         let path = self.private_path(&fingerprint);
@@ -179,7 +182,8 @@ impl Keyring {
     }
 }
 
-/// Names of private keys that are there, those that are not served among them, and not a mark that they are elsewhere.
+/// Names of the private keys in a certificate, unsupported ones included. Marks for keys that are
+/// elsewhere do not count.
 fn held_keys(private: &PrivateCertificate) -> Vec<String> {
     let is_held = |locking: &Locking| !matches!(locking, Locking::Elsewhere { .. });
     let served = private.locking().into_iter().filter(|(_, locking)| is_held(locking));

@@ -1,4 +1,4 @@
-//! What one card does as its jobs rise, and what the same rows give with the programs of another build.
+//! The rates of one card as its jobs rise, beside the same rows measured with the programs of another build.
 //!
 //! Every figure comes out of `cryptand speed`, run as a program: so a build of another revision is measured
 //! by its own client library and its own cards, in turn with this one, round by round. Caller and card have a
@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// How the programs of the other build are named in a row.
+/// Name of the other build in a row.
 pub(crate) const BEFORE: &str = "the other build";
-/// Runs of a row work so many times as long as those of an engine row.
+/// A run of a row is this many times as long as a run of an engine row.
 const LONGER: f64 = 5.0;
 /// How [`Row::beside`] names OpenSSL's generation of an RSA key, before its bits.
 const OPENSSL_RSA: &str = "openssl-rsa";
@@ -30,7 +30,7 @@ const ENGINE_JOBS_MAX: usize = 64;
 const RSA_JOBS: [usize; 6] = [8, 16, 24, 32, 64, 96];
 /// Sizes of RSA keys, in bits.
 const RSA_BITS: [usize; 2] = [1024, 2048];
-/// What of a run is the figure of a row, by its unit.
+/// Which figure of a run a row shows, by its unit.
 #[derive(Clone, Copy, Deserialize)]
 enum Figure {
     #[serde(rename = "ops/s")]
@@ -42,7 +42,7 @@ enum Figure {
     Latency,
 }
 
-/// A row of `data/rates.csv`: what `cryptand speed` is asked for, and what is promised of it.
+/// A row of `data/rates.csv`: the arguments of `cryptand speed`, and the promise.
 #[derive(Deserialize)]
 struct Row {
     case: String,
@@ -50,12 +50,12 @@ struct Row {
     bytes: usize,
     jobs: usize,
     figure: Figure,
-    /// What it is set beside, on the card's processor: an operation of the engine with a clear key and as many requests
-    /// at a time, or `openssl-rsa` and a size for OpenSSL's generation of a key; empty for nothing. The other build is
-    /// left out then.
+    /// The peer of the row on the card's processor: an operation of the engine with a clear key and as many requests at
+    /// a time, or `openssl-rsa` and a size for OpenSSL's generation of a key. Empty for no peer. With a peer the other
+    /// build is left out.
     beside: String,
-    /// At least (`>=`), or below (`<`); the ratio to what it is set beside at least (`x>=`). Empty where the figure is
-    /// stated only.
+    /// The promise: `>=` or `<` and a figure, or `x>=` and a ratio to the peer. Empty if the figure is stated without a
+    /// promise.
     promise: String,
     bound: String,
 }
@@ -77,7 +77,7 @@ fn rows() -> impl Iterator<Item = Row> {
     records(include_str!("../../data/rates.csv"))
 }
 
-/// Runs the rows that the filter wants; `progress` is told what comes next.
+/// Runs the rows that match the filter; `progress` is told the name of the next row.
 ///
 /// # Errors
 /// [`LabError`] of the first row that fails, or of a build whose programs do not start.
@@ -122,7 +122,8 @@ struct Effort<'a> {
 }
 
 impl Effort<'_> {
-    /// Both builds in each round, the other one first in every second round.
+    /// Runs both builds in each round, the other build first in every second round; gives the figures of this build,
+    /// then the other's.
     fn both(&self, run: &Run<'_>, figure: Figure) -> Result<(Vec<f64>, Vec<f64>), LabError> {
         let (mut ours, mut other) = (Vec::new(), Vec::new());
         for round in 0..self.rounds.max(1) {
@@ -173,13 +174,13 @@ impl Effort<'_> {
         Ok(Measure { bound: row.bound.clone(), ..measure })
     }
 
-    /// The rate of what a row is set beside, on the processor that its card has.
+    /// The rate of a row's peer, on the processor that the card has.
     fn peer(&self, row: &Row) -> Result<f64, LabError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
         }
         let Some(bits) = row.beside.strip_prefix(OPENSSL_RSA).and_then(|bits| bits.parse().ok()) else {
-            // So many requests at a time as the lanes of one pass take: more jobs are more of the same.
+            // No more requests at a time than one pass has lanes: further jobs only repeat the pass.
             let (operation, bytes, jobs) = (&row.beside[..], row.bytes, row.jobs.min(ENGINE_JOBS_MAX));
             let run = Run { operation, bytes, jobs, interface: "native", personality: None };
             return Ok(self.ours.speed(&run, self.seconds, own(1))?.ops_per_s);
@@ -222,7 +223,7 @@ impl Effort<'_> {
     }
 }
 
-/// The other build's figure, and ours over it round by round; nothing where there is no other build.
+/// The other build's figure, and our ratio to it round by round; empty without another build.
 fn before(ours: &[f64], other: &[f64]) -> Vec<Other> {
     let compared = compare(ours, other);
     let spread = Summary::of(other).map(|summary| (summary.min, summary.max));

@@ -1,4 +1,4 @@
-//! `cryptand bench`: what the project promises, measured.
+//! `cryptand bench`: runs the measures that the project promises.
 
 use super::{Failure, interrupt, print, print_json};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const TICK: Duration = Duration::from_millis(120);
 
-/// Measures, prints, and writes where asked; fails where a promise is not kept.
+/// Runs the measures, prints them, and writes the files asked for; fails if a promise is not kept.
 pub fn run(bench: &Bench) -> Result<(), Failure> {
     let stop = interrupt()?;
     let spinner = ProgressBar::new_spinner();

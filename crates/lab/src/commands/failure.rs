@@ -15,12 +15,12 @@ pub enum Failure {
     Lab(LabError),
     /// Reading or writing failed.
     Io {
-        /// What was tried, on what.
+        /// The action that failed, with the file or stream.
         operation: String,
-        /// The system's answer.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// Promises that were not kept: how many.
+    /// The number of promises that were not kept.
     NotKept(usize),
     /// No rate keeps the latency that was asked for.
     NoKnee {
@@ -30,7 +30,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// For `map_err`: an I/O failure with what was tried.
+    /// Makes an I/O failure of an error, for `map_err`; `operation` is the action that failed.
     pub fn io(operation: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         move |cause| Self::Io { operation: operation.into(), cause }
     }
@@ -40,7 +40,7 @@ impl Failure {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// 2 for what was typed, 1 for the rest.
+    /// The exit code: 2 for a usage error, 1 for every other failure.
     pub fn exit_code(&self) -> u8 {
         if matches!(self, Self::Usage(_) | Self::Level(LevelError::Variable(_))) { 2 } else { 1 }
     }

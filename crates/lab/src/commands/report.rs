@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Runs what was typed.
+/// Runs the typed `report` command.
 pub fn run(typed: &Typed) -> Result<(), Failure> {
     if let Some(ReportCommand::Compare { a, b }) = &typed.command {
         return print(&report::compare(&Report::read(a)?, &Report::read(b)?));
@@ -44,7 +44,7 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
         Some(Only::Queues(_) | Only::Tls | Only::Ipsec) => tables::Plan::empty(),
         None | Some(Only::Openpgp) => tables::Plan::new(typed.quick),
     };
-    // Only where it is asked for: it takes as long as everything else together.
+    // Servers run only if they are asked for: they take as long as everything else together.
     let servers = match only {
         Some(Only::Tls) => tls::Plan::new(typed.quick),
         _ => tls::Plan::empty(),
@@ -88,7 +88,7 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
     print(&format!("{}\n{}\n{}\n", absolute(&files.html), absolute(&files.csv), absolute(&files.json)))
 }
 
-/// Native against a container; a report that lies in the folder is written anew with it.
+/// Compares native with a container; a report in the folder is rewritten with the result.
 fn compare_container(typed: &Typed) -> Result<(), Failure> {
     let filter = typed.filter.as_deref().unwrap_or_default();
     let mut cases = container::cases(&published::measurements());
@@ -131,7 +131,7 @@ const fn part(part: ReportPart) -> Only {
     })
 }
 
-/// The sweeps in a house of their own, which ends before the experiments on queues begin.
+/// Runs the sweeps in a home of their own, which ends before the experiments on queues begin.
 fn measure(
     (plan, tenants, files, servers, tunnels): (&Plan, &queues::Plan, &tables::Plan, &tls::Plan, &ipsec::Plan),
     output: &Path,
@@ -170,7 +170,7 @@ fn measure(
     Ok(report)
 }
 
-/// Removes what an interrupted run left, so that the next one starts afresh.
+/// Removes the journals of an interrupted run, so that the next run starts afresh.
 fn clear(folder: &Path) -> Result<(), Failure> {
     for journal in [sweeps::JOURNAL, queues::JOURNAL, tables::JOURNAL, tls::JOURNAL, ipsec::JOURNAL]
         .map(|name| folder.join(name))

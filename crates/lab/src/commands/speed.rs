@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use wire::control::LevelLimit;
 
-/// What asks for the names of all operations.
+/// The operation name that lists all operations.
 const LIST: &str = "list";
 /// Lengths of a text in a table, in bytes: those of `openssl speed`.
 const TABLE_BYTES: [usize; 6] = [16, 64, 256, 1024, 8192, 16384];
@@ -19,7 +19,7 @@ const SINGLE_BYTES: usize = 64;
 /// Columns that a line of the list has room for.
 const LIST_COLUMNS: usize = 100;
 
-/// Measures what was typed, or lists the operations.
+/// Measures the typed workload, or lists the operations.
 pub fn run(home: Option<&Path>, speed: &Speed, level: Option<LevelLimit>) -> Result<(), Failure> {
     if speed.operation.as_deref() == Some(LIST) {
         let names: String = Operation::all().iter().map(|operation| format!("{operation}\n")).collect();
@@ -67,7 +67,7 @@ fn measure(speed: &Speed, workload: &Workload, target: &mut Target) -> Result<Me
     }
 }
 
-/// One operation at each of its lengths.
+/// The workloads of one operation, one for each length.
 fn workloads(speed: &Speed, name: &str, level: Option<LevelLimit>) -> Result<Vec<Workload>, Failure> {
     let operation: Operation =
         name.parse().map_err(|error| Failure::Usage(format!("{error}; `cryptand speed list` names all")))?;
@@ -115,7 +115,7 @@ const fn title(operation: Operation) -> usize {
     }
 }
 
-/// The names of all operations by what they are, for people.
+/// The names of all operations, grouped under [`TITLES`].
 fn list() -> String {
     let all = Operation::all();
     let mut text = String::new();
@@ -155,7 +155,7 @@ fn microseconds(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// A measurement in full.
+/// A measurement with all its figures, one line each.
 fn text(measurement: &Measurement) -> String {
     let mut text = String::new();
     let cards =

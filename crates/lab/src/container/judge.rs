@@ -6,10 +6,10 @@ use crate::published::Claim;
 
 /// Two means are nearly the same within this share.
 const NEARLY: f64 = 0.02;
-/// A case does not speak against several jobs where it lies within this share of one job.
+/// A case does not count against several jobs if its rate is within this share of the rate of one job.
 const EQUAL: f64 = 0.01;
 
-/// Holds the statements against what was compared.
+/// Judges the statements on guests and on several jobs by the comparison.
 pub fn judge(claims: &[Claim], compared: &Compared) -> Vec<Judged> {
     let (Some(all), _) = compared.agreements() else { return Vec::new() };
     let noise = compared.noise();
@@ -57,7 +57,8 @@ pub fn judge(claims: &[Claim], compared: &Compared) -> Vec<Judged> {
     claims.iter().filter_map(judged).collect()
 }
 
-/// Pairs of a case on cards with one job and with several, on as many cards; and those where one job is faster.
+/// Number of pairs of a case on cards with one job and with several jobs on as many cards; and of the pairs in which
+/// one job is faster.
 fn several_jobs(cases: &[Case]) -> (usize, usize) {
     let alike = |one: &Case, several: &Case| {
         let (a, b) = (&one.workload, &several.workload);
@@ -114,7 +115,7 @@ mod tests {
         for id in ["near-native", "within-1pct", "within-2pct", "outliers"] {
             assert_eq!(of(&apart, id), Verdict::Refuted, "{id}");
         }
-        // One exception is what the originals had.
+        // The originals had one exception too.
         assert_eq!(of(&apart, "multi-job-faster"), Verdict::Confirmed);
         let noisy = judged(vec![case(1, 100.0, 1.05, 0.9)]);
         assert!(matches!(of(&noisy, "within-1pct"), Verdict::NotTestable(_)));

@@ -1,4 +1,4 @@
-//! What stands between a container's process and the rest of the machine.
+//! The namespaces between a container's process and the rest of the machine.
 //!
 //! The namespaces are made by `unshare` of util-linux: after the call that makes a PID namespace only a child is
 //! within it, which takes a process between that passes on signals and ends with it.
@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 use std::process::{Command, Stdio};
 
-/// Each with what asks for it. The user namespace comes first: within it the others need no right.
+/// Each namespace with the options of `unshare` that ask for it. The user namespace comes first: within it the others
+/// need no privilege.
 const KINDS: [(&str, &[&str]); 3] = [
     ("user", &["--user", "--map-current-user"]),
     ("PID", &["--pid", "--fork", "--kill-child"]),
@@ -16,14 +17,14 @@ const KINDS: [(&str, &[&str]); 3] = [
 /// Which namespaces this machine gives to a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespaces {
-    /// Those that a container gets.
+    /// Names of the namespaces that a container gets.
     pub granted: Vec<String>,
-    /// Those that it does not, each with what was said.
+    /// Names of the namespaces that the kernel refuses, each with the error.
     pub refused: Vec<(String, String)>,
 }
 
 impl Namespaces {
-    /// Tries them out one after the other.
+    /// Tries each namespace in turn, within those already granted.
     pub fn of_this_machine() -> Self {
         let mut found = Self::default();
         for (name, _) in KINDS {
@@ -36,7 +37,7 @@ impl Namespaces {
         found
     }
 
-    /// A command that runs what is added to it within the namespaces that are granted.
+    /// A command that runs the program and arguments added to it within the granted namespaces.
     pub fn command(&self) -> Command {
         let mut command = Command::new("unshare");
         let granted = KINDS.iter().filter(|(name, _)| self.granted.iter().any(|granted| granted == name));
@@ -45,7 +46,7 @@ impl Namespaces {
     }
 }
 
-/// What a command that fails says; none where it succeeds.
+/// The error text of a command that fails; none if it succeeds.
 fn refusal(command: &mut Command) -> Option<String> {
     let output = match command.stdin(Stdio::null()).output() {
         Err(error) => return Some(format!("unshare, of util-linux, is not run: {error}")),

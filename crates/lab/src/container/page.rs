@@ -1,4 +1,4 @@
-//! What was compared, for people and for programs.
+//! The comparison with a container as HTML and as CSV.
 
 use super::{Agreement, Case, Compared};
 use crate::kit::page::{TableRow, cell, document, measured, name, plain, table};
@@ -73,7 +73,7 @@ fn row(run: &str, agreement: &Agreement, with_shares: bool) -> TableRow {
     TableRow::Cells([name(run), cell(cases), measured(Some(average), 3)].into_iter().chain(ends).collect())
 }
 
-/// A page of its own.
+/// The comparison as a whole page.
 pub(super) fn page(compared: &Compared) -> String {
     let body = html! {
         (section(compared, &measurements()))
@@ -82,10 +82,10 @@ pub(super) fn page(compared: &Compared) -> String {
     document("Native against a container", &body)
 }
 
-/// A line for each case.
+/// The comparison as CSV, a line for each case.
 pub(super) fn csv(compared: &Compared) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    // Memory takes every write.
+    // A write to memory cannot fail.
     let _ = writer.write_record(COLUMNS);
     for Case { workload, tables, native, container, ratio, itself } in &compared.cases {
         let number = |value: f64| format!("{value:.4}");
@@ -119,7 +119,7 @@ const COLUMNS: [&str; 11] = [
     "ratio_max",
     "native_beside_itself",
 ];
-/// The table of the published comparisons.
+/// Beginning of the names of the published rows that compare a guest with a partition.
 const ORIGINALS: &str = "zvm.t7.";
 
 #[cfg(test)]

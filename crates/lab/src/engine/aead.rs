@@ -9,7 +9,7 @@ use engine::{CipherAlgorithm, CipherDirection, EaxItem, GcmItem, OcbItem};
 use peers::aws_lc_ffi as aws;
 use peers::openssl_ffi::{self, OpenSsl};
 
-/// The engine's side of a mode: its items under these keys, and what does a batch of them.
+/// The engine's side of a mode as a [`Batch`]: its items under these keys, and the call that runs a batch of them.
 macro_rules! sealing {
     ($item:ident, $keys:expr, $texts:expr, $data:expr, $batch:expr) => {
         Batch {
@@ -80,7 +80,7 @@ impl Stage<'_> {
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
     }
 
-    /// No library here has EAX: the engine stands alone, held by its tests.
+    /// The engine alone: no other library here has EAX, so its tests must show that the answers are right.
     pub(super) fn eax(&mut self, row: &Row, messages: usize, bytes: usize) -> Result<Measure, LabError> {
         let (engine, texts) = (self.engine, Texts::new(messages, bytes));
         let raw = raw_keys(CipherAlgorithm::Aes128, messages);

@@ -57,7 +57,7 @@ impl Stage<'_> {
             let value = median(&scaled(peer));
             measure.others.push(Other { name: (*name).to_owned(), value, ratio: ratio(peer), spread });
         }
-        // The best of the single-stream libraries is the one that leaves the smallest ratio.
+        // Of the single-stream libraries, the best leaves the smallest ratio.
         let eligible = measure.others.iter().filter(|other| match row.against {
             Against::OpenSsl => other.name == OPENSSL,
             Against::AwsLc => other.name == AWS_LC,
@@ -70,7 +70,7 @@ impl Stage<'_> {
                 (measure.peer, measure.peer_value, measure.ratio) =
                     (judge.name, Some(judge.value), Some(judge.ratio));
             }
-            // Named all the same: the tables say that it is missing.
+            // A missing peer is named all the same: the tables say that it is missing.
             None if promise.is_some() => {
                 measure.peer = if row.against == Against::IpsecMb { IPSEC_MB } else { OPENSSL }.to_owned();
             }
@@ -86,7 +86,7 @@ impl Stage<'_> {
     }
 }
 
-/// Every side must give the same answers from the same start.
+/// Checks that every side gives the same answers from the same start.
 pub(super) fn agree(
     row: &Row,
     ours: &mut dyn Side,
@@ -101,7 +101,7 @@ pub(super) fn agree(
     Ok(())
 }
 
-/// How many calls take about so many seconds; at least one.
+/// The number of calls that take about `length` seconds; at least one.
 fn calls(side: &mut dyn Side, length: f64) -> usize {
     let mut calls = 1;
     loop {

@@ -30,7 +30,7 @@ impl Side for Signing {
         }
     }
 
-    /// Signatures are random: the answer is whether each fits.
+    /// Signatures are random, so the answer is whether each verifies.
     fn answers(&mut self) -> Vec<u8> {
         self.call();
         let mut answers = Vec::new();

@@ -1,4 +1,4 @@
-//! Hashes.
+//! Rows of hashes: the engine beside the other libraries.
 
 use super::rows::Row;
 use super::sides::{Batch, Side, Texts, reading, tag_jobs};

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::control::LevelLimit;
 
-/// Tells a program that it is to measure the engine; its value is how, as JSON.
+/// Environment variable that tells this program to measure the engine; its value is the options as JSON.
 const BENCH: &str = "CRYPTAND_LAB_BENCH";
 
 /// A line of a process that measures the engine for the bench.
@@ -18,7 +18,7 @@ enum Line {
     Measured(Box<Measure>),
 }
 
-/// Measures the engine where this process was started for it.
+/// Measures the engine if this process was started for it; none otherwise.
 pub(crate) fn serve_if_asked() -> Option<Result<(), LabError>> {
     Some(serve(&std::env::var(BENCH).ok()?))
 }
@@ -26,7 +26,7 @@ pub(crate) fn serve_if_asked() -> Option<Result<(), LabError>> {
 fn serve(options: &str) -> Result<(), LabError> {
     let what = "measure the engine for another process";
     let options = child::read(what, options)?;
-    // Nobody reads any more where a line cannot be written: then this process stops.
+    // If a line cannot be written, its reader is gone, and this process stops.
     let stop = AtomicBool::new(false);
     let heard = |said: Result<(), LabError>| {
         stop.fetch_or(said.is_err(), Ordering::Relaxed);
@@ -39,7 +39,7 @@ fn serve(options: &str) -> Result<(), LabError> {
     )
 }
 
-/// Has a process of this program, held to a level, measure the engine.
+/// Starts a process of this program that is held to a level and measures the engine.
 ///
 /// # Errors
 /// [`LabError::Io`] where it does not start or ends badly: what it said stands on standard error.

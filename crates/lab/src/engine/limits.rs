@@ -7,26 +7,27 @@ use crate::kit::statistics::median;
 use engine::{CipherAlgorithm, CipherDirection, HashAlgorithm, Level, Mode};
 use peers::core_ffi::Port;
 
-/// A round of bit-sliced DES: 48 sums with the key, and the circuits of the S-boxes with the sums with the left
-/// half in them, of gates of three inputs and of two.
+/// Gates of a round of bit-sliced DES, of three inputs and of two: 48 sums with the key, and the circuits of the
+/// S-boxes, which include the sums with the left half.
 const ROUND_TERNARY: f64 = 48.0 + 206.0;
 const ROUND_BINARY: f64 = 48.0 + 525.0;
 /// Shuffles and affine maps that bring 512 blocks into slices and back, on the ports that permute bytes.
 const SLICES: f64 = 768.0;
-/// Lookups of a round of DES in rows, for a vector of eight lanes, and those that bring its blocks into rows and back.
+/// Lookups of a round of DES in rows, for a vector of eight lanes; and lookups that bring the vector's blocks into rows
+/// and back.
 const ROWS_ROUND: f64 = 8.0;
 const ROWS_MOVED: f64 = 10.0;
 const ROWS_LANES: usize = 8;
-/// Most streams that the row form takes.
+/// Upper bound of the streams that the row form takes.
 const ROWS_STREAMS: usize = 24;
-/// A round of byte-sliced DES; bringing 64 blocks into planes and back.
+/// Instructions of a round of byte-sliced DES, and of bringing 64 blocks into planes and back.
 const BYTE_SLICED_ROUND: f64 = 56.0;
 const PLANES: f64 = 180.0;
-/// Most streams that the byte-sliced form takes.
+/// Upper bound of the streams that the byte-sliced form takes.
 const BYTE_SLICED_STREAMS: usize = 64;
 /// Rounds of DES.
 const ROUNDS: f64 = 16.0;
-/// One block of SHA-1 and of SHA-256 in each of 16 lanes, transposing included.
+/// Instructions of one block of SHA-1 and of SHA-256 in each of 16 lanes, transposing included.
 const SHA1_BLOCKS: f64 = 853.0;
 const SHA256_BLOCKS: f64 = 1784.0;
 /// Instructions that multiply four blocks by powers of the hash key.
@@ -38,17 +39,17 @@ const HASH_LANES: usize = 16;
 const WINDOW: f64 = 5.0;
 const TABLE: f64 = 30.0;
 
-/// Multiplications of digits in eight signatures (a multiple of the generator, two inverses, the checks), in eight
+/// Multiplications of digits: in eight signatures (a multiple of the generator, two inverses, the checks), in eight
 /// shared secrets (255 steps and an inverse), and in eight public values (36 additions and an inverse).
 const SIGNATURE_PRODUCTS: f64 = 37.0 * 1000.0 + 47_000.0 + 2_000.0;
 const LADDER_PRODUCTS: f64 = 255.0 * 533.0 + 254.0 * 46.0 + 11.0 * 66.0;
 const PUBLIC_PRODUCTS: f64 = 36.0 * 7.0 * 67.0 + 254.0 * 46.0 + 15.0 * 66.0;
 
-/// What the ports of this core do, in instructions a second.
+/// The rates of this core's ports, in instructions a second.
 pub struct Ports(Vec<(Port, f64)>);
 
 impl Ports {
-    /// Measures them: the middle of five runs of some milliseconds each, after one to warm up.
+    /// Measures the ports: the median of five runs of some milliseconds each, after one that warms up.
     pub fn measure(seconds: impl Fn() -> f64) -> Ports {
         const INSTRUCTIONS: u64 = 12_000_000;
         let rate = |port: Port| {
@@ -73,7 +74,7 @@ impl Ports {
         self.0.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
-    /// The limit of a row in operations or bytes a second, where one is counted for this level.
+    /// The limit of a row in operations or bytes a second; none if no limit is counted for this work at this level.
     pub fn limit(&self, work: Work, level: Level) -> Option<f64> {
         let mut seconds = 0.0;
         for (port, per_unit) in count(work, level)? {
@@ -152,7 +153,7 @@ fn cipher(algorithm: CipherAlgorithm, chained: bool, streams: usize, level: Leve
     Some(des(stages, blocks, level).into_iter().map(|(port, per_block)| (port, per_block / 8.0)).collect())
 }
 
-/// For one block that passes through so many stages of single DES, so many blocks at hand at a time.
+/// Instructions of one block that passes through `stages` stages of single DES, with `blocks` blocks at hand at a time.
 fn des(stages: f64, blocks: usize, level: Level) -> Phases {
     let rounds = stages * ROUNDS;
     let lanes = |most: usize| blocks.min(most) as f64;
@@ -177,7 +178,7 @@ fn des(stages: f64, blocks: usize, level: Level) -> Phases {
     }
 }
 
-/// What multiplies at a level, and for how many requests at once.
+/// The port that multiplies at a level, and the number of requests that one instruction serves.
 fn multiplier(level: Level) -> (Port, f64) {
     if level == Level::Avx512 { (Port::Madd512, RSA_LANES) } else { (Port::Mul64, 1.0) }
 }
@@ -187,14 +188,14 @@ fn digits(bits: f64, port: Port) -> f64 {
     if port == Port::Madd512 { ((bits + 2.0) / 52.0).ceil() } else { (bits / 64.0).ceil() }
 }
 
-/// Instructions of one Montgomery product of so many digits: text book product, reduction, quotient digits. One
+/// Instructions of one Montgomery product of `digits` digits: text book product, reduction, quotient digits. One
 /// instruction gives half of a product of two 52-bit digits, but all of one of 64 bits.
 fn product(digits: f64, port: Port) -> f64 {
     let halves = if port == Port::Madd512 { 2.0 } else { 1.0 };
     halves * 2.0 * digits * digits + digits
 }
 
-/// The same of a square: each product of two different digits is needed once.
+/// Instructions of one Montgomery square of `digits` digits: each product of two different digits is needed once.
 fn square(digits: f64, port: Port) -> f64 {
     let halves = if port == Port::Madd512 { 2.0 } else { 1.0 };
     halves * (digits * (digits + 1.0) / 2.0 + digits * digits) + digits
@@ -205,7 +206,7 @@ fn power(bits: f64, port: Port) -> f64 {
     bits * square(digits, port) + (bits / WINDOW + TABLE) * product(digits, port)
 }
 
-/// The exponent 65537, into and out of Montgomery form.
+/// Instructions of a public operation with exponent 65537, into and out of Montgomery form included.
 fn public_products(digits: f64, port: Port) -> f64 {
     16.0 * square(digits, port) + 3.0 * product(digits, port)
 }

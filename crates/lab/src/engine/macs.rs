@@ -14,7 +14,7 @@ use peers::ipsec_mb_ffi::Job;
 use peers::openssl_ffi;
 
 impl Stage<'_> {
-    /// Setting up the keys, which come with each request, is part of the work.
+    /// Retail MACs; setting up the keys, which come with each request, is part of the work.
     pub(super) fn retail(&mut self, row: &Row, requests: usize, bytes: usize) -> Result<Measure, LabError> {
         let raw: Vec<[u8; 16]> = (0..requests).map(|job| first(&keys::des_key(job, 16))).collect();
         let texts = Texts::new(requests, bytes);
@@ -44,9 +44,9 @@ impl Stage<'_> {
         self.compare(row, requests as f64, &mut ours, &mut peers)
     }
 
-    /// What a PIN translation asks of DES: two keys of each request taken out of their tokens, a block deciphered with
-    /// the one and enciphered with the other. The key over them is prepared for OpenSSL; the engine prepares it in each
-    /// call.
+    /// The DES work of a PIN translation: two keys of each request are unwrapped from their tokens, and a block is
+    /// deciphered with one and enciphered with the other. OpenSSL gets the wrapping key prepared; the engine prepares
+    /// it in each call.
     pub(super) fn pin(&mut self, row: &Row, requests: usize) -> Result<Measure, LabError> {
         let (engine, over) = (self.engine, first::<16>(&keys::des_key(0x914, 16)));
         let tokens: Vec<[u8; 32]> =
@@ -120,7 +120,7 @@ impl Stage<'_> {
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
     }
 
-    /// The same where keys come with each request, and setting them up is part of the work.
+    /// HMACs whose keys come with each request; setting up the keys is part of the work.
     pub(super) fn hmac_of_raw_keys(
         &mut self,
         row: &Row,
@@ -200,7 +200,7 @@ impl Stage<'_> {
     }
 }
 
-/// The blocks of requests, translated in place.
+/// Translates the blocks of all requests in place.
 pub(super) fn translated(
     engine: &Engine,
     over: &[u8; 16],

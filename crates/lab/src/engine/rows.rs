@@ -2,7 +2,7 @@
 
 use engine::{CipherAlgorithm, CipherDirection, HashAlgorithm, Level, Mode};
 
-/// What a row does with one call.
+/// The work of one call in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Texts in a cipher mode, each with a prepared key of its own.
@@ -38,15 +38,15 @@ pub enum Work {
     Cmac { messages: usize, bytes: usize },
     /// AES-128-GCM, sealing, each under a prepared key of its own.
     Gcm { messages: usize, bytes: usize },
-    /// AES-128-OCB, likewise.
+    /// AES-128-OCB, sealing, each under a prepared key of its own.
     Ocb { messages: usize, bytes: usize },
-    /// AES-128-EAX, likewise.
+    /// AES-128-EAX, sealing, each under a prepared key of its own.
     Eax { messages: usize, bytes: usize },
     /// AES-128-CFB enciphering with SHA-1 of the plain text, as OpenPGP has it.
     CfbSha1 { bytes: usize },
 }
 
-/// Whom the promised ratio is to.
+/// The peer of the promised ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
     /// The system's OpenSSL.
@@ -55,14 +55,14 @@ pub enum Against {
     AwsLc,
     /// Intel's multi-buffer library.
     IpsecMb,
-    /// The one of the first two that leaves the engine the smaller ratio.
+    /// OpenSSL or AWS-LC, whichever leaves the engine the smaller ratio.
     BestSingle,
 }
 
-/// One row.
+/// One row of the engine's table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// As it stands in the table.
+    /// Name of the row, as the table shows it.
     pub case: &'static str,
     pub work: Work,
     pub against: Against,
@@ -74,7 +74,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What is promised at a level.
+    /// The ratio promised at a level, and the ratio hoped for.
     pub fn promise_at(&self, level: Level) -> (Option<f64>, Option<f64>) {
         match level {
             Level::Avx512 => (self.promise, self.stretch),

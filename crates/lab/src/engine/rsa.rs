@@ -10,7 +10,7 @@ use engine::{RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey}
 use peers::openssl_ffi;
 use peers::{RsaNumbers, aws_lc_ffi as aws};
 
-/// The engine's side of one form.
+/// The engine's side of one form of an RSA key.
 macro_rules! rsa_side {
     ($item:ident, $items:expr, $batch:expr) => {
         Batch {

@@ -1,4 +1,4 @@
-//! Who takes part in a row: the engine, and each other library in its best way, over the same keys and texts.
+//! The sides of a row: the engine, and each other library in its best way, over the same keys and texts.
 //!
 //! A side does the work of a row with one call, again and again; texts are changed in place, so that each call
 //! goes on with what the last one left. From the start of the texts all sides must give the same answers.
@@ -9,14 +9,14 @@ use peers::ipsec_mb_ffi::{self as ipsec, IpsecMb, Job};
 
 /// One side of a row.
 pub trait Side {
-    /// Does the work once.
+    /// Does the row's work once, on the texts as the last call left them.
     fn call(&mut self);
 
     /// Sets every text to its start, does the work once and returns all that came out.
     fn answers(&mut self) -> Vec<u8>;
 }
 
-/// The texts of a row: as many as there are requests, all of one length.
+/// The texts of a row: one for each request, all of one length.
 #[derive(Clone)]
 pub struct Texts {
     start: Vec<Vec<u8>>,
@@ -26,7 +26,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Reproducible texts.
+    /// Makes `count` reproducible texts of `bytes` bytes each.
     pub fn new(count: usize, bytes: usize) -> Texts {
         let start: Vec<_> = (0..count).map(|job| keys::test_bytes(0xDA7A, job, bytes)).collect();
         let ivs: Vec<_> = (0..count).map(|job| first(&keys::test_bytes(0x1F, job, 16))).collect();
@@ -46,7 +46,7 @@ pub fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     out
 }
 
-/// Items that the engine does as one batch: how they are done, what one starts from, and what came out of it.
+/// A batch of the engine: its items, the call that runs them, the start of an item, and its answer.
 pub struct Batch<I, R, B, A> {
     pub items: Vec<I>,
     pub run: R,
@@ -103,7 +103,7 @@ where
     }
 }
 
-/// Anything that reads texts and gives one answer for each.
+/// A side that reads texts and gives one answer for each.
 pub struct Reading<F> {
     out: Vec<u8>,
     run: F,
@@ -184,7 +184,7 @@ pub fn reading<'a, K: 'a, T>(
     }))
 }
 
-/// The same as jobs of the multi-buffer library.
+/// Jobs of the multi-buffer library that read texts and give a tag each, as [`reading`] does for other libraries.
 pub fn tag_jobs<'a, K: 'a>(
     manager: IpsecMb,
     keys: Vec<K>,

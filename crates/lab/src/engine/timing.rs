@@ -26,14 +26,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long each call is watched, in seconds.
 const SECONDS: f64 = 4.0;
-/// Fewest and most calls.
+/// The smallest and the largest number of calls.
 const CALLS: (usize, usize) = (500, 200_000);
-/// Above this the secret shows.
+/// Bound of |t|: a larger value counts as a secret that shows.
 const BOUND: f64 = 10.0;
-/// Quantiles of all times at which they are cut.
+/// Quantiles of all times at which the times are cut off.
 const CUTS: [f64; 6] = [0.3, 0.5, 0.7, 0.9, 0.97, 1.0];
 
-/// Watches every call whose name the filter holds.
+/// Times every call whose name contains the filter.
 ///
 /// # Errors
 /// [`LabError::Facility`] where the engine refuses; [`LabError::Interrupted`].
@@ -192,7 +192,7 @@ fn welch<'a>(times: impl Iterator<Item = &'a (bool, u64)>) -> f64 {
     if error == 0.0 { 0.0 } else { ((mean - other) / error).abs() }
 }
 
-/// The classes and the random secrets need not be unpredictable.
+/// Random source of the classes and of the random secrets, neither of which need be unpredictable.
 struct Classes(Random);
 
 impl Classes {
@@ -200,8 +200,8 @@ impl Classes {
         self.0.number()
     }
 
-    /// Fills with random bytes, or for the fixed class with the fixed one. Random ones are drawn in either case,
-    /// and no branch tells the classes apart: the processor would remember it, and predict others by it.
+    /// Fills `out` with random bytes, or for the fixed class with the fixed pattern. Random bytes are drawn in either
+    /// case, and no branch tells the classes apart: the branch predictor would remember the class.
     fn fill(&mut self, class: bool, out: &mut [u8]) {
         let keep = black_box(u64::from(class)).wrapping_sub(1);
         for part in out.chunks_mut(8) {
@@ -345,7 +345,7 @@ fn tags(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
 /// Bytes of a deciphered block.
 const BLOCK_BYTES: usize = 256;
 
-/// What Manger's attack tells apart: whether the first byte of a refused block was zero.
+/// OAEP blocks as in Manger's attack: the classes differ in whether the first byte of a refused block is zero.
 fn oaep_blocks(_: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
     let padded = oaep_pad(HashAlgorithm::Sha256, &[], &[0x5A; 32], BLOCK_BYTES);
     let mut late = padded.map_err(|error| error.to_string())?.to_vec();
@@ -353,14 +353,15 @@ fn oaep_blocks(_: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
     refused(samples, &late, 0, |block| oaep_unpad(HashAlgorithm::Sha256, &[], block).is_err())
 }
 
-/// What Bleichenbacher's tells apart: whether a refused block began as a padded one.
+/// PKCS #1 v1.5 blocks as in Bleichenbacher's attack: the classes differ in whether a refused block begins like a
+/// padded one.
 fn pkcs1_blocks(_: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
     let mut late = vec![0x5A; BLOCK_BYTES];
     late[..2].copy_from_slice(&[0, 2]);
     refused(samples, &late, 1, |block| pkcs1_v15_encrypt_unpad(block).is_err())
 }
 
-/// Times the refusal of one block and of random ones, which begin with this byte.
+/// Times the refusal of the block `fixed` and of random blocks that begin with the byte `first`.
 fn refused(
     samples: &mut Samples<'_>,
     fixed: &[u8],

@@ -1,10 +1,10 @@
-//! Groups of rows that are measured one after the other, each under a name that it is found by.
+//! Groups of rows that are measured one after the other, each under a name that `--filter` finds.
 
 use super::promise::{Measure, Options, Part, Promise};
 use crate::load::LabError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How thoroughly rows are measured.
+/// Rounds and seconds with which rows are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Effort {
     /// Rounds of each side.
@@ -14,21 +14,21 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// So many rounds at the most, and a side works so many times as long as one of an engine row.
+    /// At most `rounds_max` rounds; a side works `longer` times as long as a side of an engine row.
     pub fn of(options: &Options, rounds_max: usize, longer: f64) -> Self {
         Self { rounds: options.rounds.clamp(1, rounds_max), seconds: options.seconds * longer }
     }
 }
 
-/// Those of the groups that are asked for.
+/// The groups whose name matches the filter of the options.
 pub(crate) fn wanted<G: Copy>(groups: &[(&'static str, G)], options: &Options) -> Vec<(&'static str, G)> {
     groups.iter().filter(|(name, _)| options.wants(name)).copied().collect()
 }
 
-/// Measures groups in their order. One that cannot run is a row that says why.
+/// Measures groups in their order. A group that cannot run becomes a row with the reason.
 ///
 /// # Errors
-/// [`LabError::Interrupted`], and whatever is no failure of a program.
+/// [`LabError::Interrupted`], and every error of a group other than [`LabError::Program`].
 pub(crate) fn measure<G>(
     part: Part,
     groups: Vec<(&'static str, G)>,
@@ -81,7 +81,7 @@ pub(crate) mod tests {
         let rows = measure(Part::Tls, groups(), &stop, &mut one).unwrap();
         assert!(!rows[0].is_kept() && !rows[0].is_note() && rows[0].bound.contains("driver"), "{rows:?}");
         assert!(rows.len() == 2 && rows[1].is_kept() && rows.iter().all(|row| row.part == Part::Tls));
-        // Who is told to stop ends programs, which is no failure of theirs.
+        // An interrupt ends the programs, and that is no failure of the programs.
         stop.store(true, Ordering::Relaxed);
         assert!(measure(Part::Tls, groups(), &stop, &mut one).is_err());
     }

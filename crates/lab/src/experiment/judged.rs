@@ -1,4 +1,4 @@
-//! A published statement held against what was measured.
+//! A published statement judged by measurements.
 
 use crate::kit::statistics::Summary;
 use crate::published::Claim;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Two figures count as equal within this share.
 pub(crate) const EQUAL_WITHIN: f64 = 0.05;
 
-/// What became of a statement.
+/// The verdict on a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -19,26 +19,26 @@ pub enum Verdict {
     NotTestable(String),
 }
 
-/// A statement held against what was measured.
+/// A statement with its verdict and the figures behind it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// Name of the statement.
     pub id: String,
-    /// Where in the published report it stands.
+    /// Section of the published report.
     pub section: String,
-    /// What it says.
+    /// Text of the statement.
     pub text: String,
     /// The published figure, where there is one.
     pub published: Option<f64>,
     /// The figure measured here, in the same unit.
     pub measured: Option<f64>,
-    /// What is compared, for people.
+    /// Description of the compared figures, for people.
     pub compared: String,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// What a figure must be.
+/// The condition that a figure must meet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Expect {
     AtLeast(f64),
@@ -47,7 +47,7 @@ pub(crate) enum Expect {
 }
 
 impl Expect {
-    /// `>=1.8`, `<=2.1` or `~1` for about one.
+    /// Reads `>=1.8`, `<=2.1` or `~1` (about one); none for any other text.
     pub fn read(text: &str) -> Option<Self> {
         let number = |text: &str| text.parse().ok();
         match text.strip_prefix('~') {
@@ -75,7 +75,7 @@ impl Expect {
         figures.into_iter().max_by(|a, b| against(a).total_cmp(&against(b)))
     }
 
-    /// Whether the worst of the figures is what it must be.
+    /// Weighs the figure that speaks most against the expectation; none without figures.
     pub fn weigh(self, figures: Vec<Figure>) -> Option<Weighed> {
         let worst = self.worst(figures)?;
         let ends = [worst.value - worst.mad, worst.value, worst.value + worst.mad];
@@ -84,7 +84,7 @@ impl Expect {
     }
 }
 
-/// A figure with the median distance of its runs from it.
+/// A figure, and the median distance of its runs from the median.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figure {
     pub value: f64,
@@ -110,14 +110,14 @@ pub(crate) struct Weighed {
 }
 
 impl Weighed {
-    /// The same in another unit.
+    /// The figure and its ends in another unit.
     pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
         Self { value: of(self.value), ends: self.ends.map(of), ..self }
     }
 }
 
 impl Judged {
-    /// A statement by what was weighed for it; not testable where the runs spread over the bound.
+    /// Judges a statement by a weighed figure; not testable if its runs spread over the bound.
     pub(crate) fn weighed(claim: &Claim, weighed: &Weighed, compared: String) -> Self {
         let verdict = match weighed.holds {
             Some(true) => Verdict::Confirmed,
@@ -130,7 +130,7 @@ impl Judged {
         Self::new(claim, Some(weighed.value), compared, verdict)
     }
 
-    /// A statement, what was measured and compared for it, and what became of it.
+    /// A statement with the measured figure, the description of the comparison and the verdict.
     pub fn new(claim: &Claim, measured: Option<f64>, compared: String, verdict: Verdict) -> Self {
         Self {
             id: claim.id.clone(),

@@ -1,4 +1,4 @@
-//! What became of the cases of a plan: their runs, in the order of the passes.
+//! The outcome of a plan: the runs of each case, in the order of the passes.
 
 use super::{LeftOut, Plan, Progress, run};
 use crate::load::LabError;
@@ -10,9 +10,9 @@ use std::path::Path;
 /// The runs of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome<R> {
-    /// Its name.
+    /// Name of the case.
     pub case: String,
-    /// Its runs, in the order of the passes.
+    /// The runs, in the order of the passes.
     pub runs: Vec<R>,
 }
 
@@ -31,14 +31,14 @@ impl<R> Default for Outcomes<R> {
 pub type Ran<R> = (Outcomes<R>, Vec<LeftOut>);
 
 impl<R> Outcomes<R> {
-    /// The outcome of the case of a name.
+    /// The outcome of the case with this name; none if it has no run.
     pub fn named(&self, case: &str) -> Option<&Outcome<R>> {
         self.0.iter().find(|outcome| outcome.case == case)
     }
 }
 
-/// Runs a plan on what `make` gives, which is not asked for where the plan is empty; where there is none, nothing runs,
-/// and that is named under `part`. Otherwise as [`run`].
+/// Runs a plan on the value that `make` gives. `make` is not called for an empty plan; if it gives none, nothing runs,
+/// and the reason is left out under the name `part`. Otherwise as [`run`].
 ///
 /// # Errors
 /// As [`run`].
@@ -76,7 +76,7 @@ mod tests {
     use super::super::tests::Cases;
     use super::*;
 
-    /// Two passes of so many cases; the first is refused.
+    /// Runs a plan with two passes of `cases` cases; the first case is refused.
     fn ran(cases: usize, make: impl FnOnce() -> Result<u32, LabError>) -> Ran<u32> {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("journal.jsonl");
@@ -107,7 +107,7 @@ mod tests {
             (left_out[0].case.as_str(), left_out[0].why.as_str(), left_out[0].fault),
             ("part", "no peer", true)
         );
-        // Of an empty plan it is not asked for.
+        // An empty plan does not call `make`.
         assert_eq!(ran(0, || panic!("nothing is to run")), (Outcomes::default(), Vec::new()));
     }
 }

@@ -5,65 +5,65 @@ pub use measuring::BenchPart as Part;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// One measure.
+/// One measure: a row of `make bench`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Measure {
-    /// What is measured.
+    /// Name of the measure.
     pub case: String,
     /// Our figure: the median of the runs.
     pub ours: f64,
-    /// Unit of all figures; empty for a remark without any.
+    /// Unit of all figures; empty for a remark without figures.
     pub unit: String,
-    /// What it is compared with; empty where with nothing.
+    /// Name of the peer; empty without one.
     pub peer: String,
-    /// The figure of that.
+    /// The figure of the peer.
     pub peer_value: Option<f64>,
     /// Ours over the peer's: the median of the rounds.
     pub ratio: Option<f64>,
-    /// The runs of ours, as smallest and largest.
+    /// The smallest and the largest run of ours.
     pub spread: Option<(f64, f64)>,
-    /// What is promised; none for figures stated for the record.
+    /// The promise; none for figures stated for the record.
     pub promise: Option<Promise>,
-    /// What is hoped for: the ratio, or our figure where that is promised.
+    /// The figure hoped for: a ratio, or our figure if the promise is about that.
     pub stretch: Option<f64>,
-    /// Which part it belongs to.
+    /// The part of the bench.
     pub part: Part,
-    /// The engine's level, where it was measured at one.
+    /// Level of the engine; empty if the measure is not tied to one.
     pub level: String,
     /// Every other library of the row.
     pub others: Vec<Other>,
-    /// What the ports of the core allow.
+    /// The port limit of the core for this work.
     pub limit: Option<Limit>,
-    /// The smallest and the largest ratio of a round, where they are kept.
+    /// The smallest and the largest ratio of a round; none if rounds were not kept.
     pub ratio_spread: Option<(f64, f64)>,
-    /// What bounds the figure, for people; empty where nothing is said.
+    /// What bounds the figure, for people; empty if unstated.
     pub bound: String,
 }
 
 /// Another library in a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Other {
-    /// Its name.
+    /// Name and version of the library.
     pub name: String,
-    /// Its figure.
+    /// Figure of that library, in the unit of the row.
     pub value: f64,
-    /// Ours over it: the median of the rounds.
+    /// Our figure over that of the library: the median of the rounds.
     pub ratio: f64,
-    /// Its smallest and largest run.
+    /// Smallest and largest run of the library.
     pub spread: Option<(f64, f64)>,
 }
 
 /// A port limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// In the unit of the row.
+    /// The limit, in the unit of the row.
     pub value: f64,
-    /// Our figure over it.
+    /// Our figure as a share of the limit.
     pub share: f64,
 }
 
-/// What is promised of a measure.
+/// The promise for a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promise {
@@ -79,26 +79,26 @@ pub enum Promise {
     Below(f64),
 }
 
-/// How long cards are killed where nobody says so, in seconds.
+/// Default of [`Options::kill_seconds`], in seconds.
 const KILL_SECONDS: f64 = 10.0;
 
-/// What to measure, and how long.
+/// Which measures to run, and for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Only this part; none for all.
     pub only: Option<Part>,
-    /// Only measures whose name holds this, upper or lower case; cards are measured as a whole.
+    /// Only measures whose name contains this text, in upper or lower case; the part on cards runs as a whole.
     pub filter: Option<String>,
     /// Rounds of each row of engine and queues.
     pub rounds: usize,
-    /// Seconds that each side of an engine row works in each round; a side of a queue row works five times
-    /// as long. OpenPGP: the share of the whole text that this is of the usual time.
+    /// Seconds that each side of an engine row works in each round; a side of a queue row works five times as long.
+    /// The part on OpenPGP shortens its text by the ratio of these seconds to the default.
     pub seconds: f64,
     /// Whether the levels below this process's own are measured too.
     pub levels_below: bool,
-    /// How long cards are killed, in seconds.
+    /// How long the part on faults kills cards, in seconds.
     pub kill_seconds: f64,
-    /// Folder with the programs of another build, which the rates of this one are set beside.
+    /// Folder with the programs of another build, to compare rates with.
     pub beside: Option<PathBuf>,
 }
 
@@ -117,9 +117,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Rounds of the engine rows at a level below: what is looked at there are orders of magnitude.
+    /// Rounds of the engine rows at a level below: differences there are orders of magnitude.
     const ROUNDS_BELOW: usize = 3;
-    /// Seconds likewise.
+    /// Seconds of each side in a round of the engine rows at a level below.
     const SECONDS_BELOW: f64 = 0.03;
 
     /// Whether a measure of this name is wanted.
@@ -153,7 +153,7 @@ impl Measure {
         }
     }
 
-    /// A measure of two sides that ran in turn; without a figure where they could not be compared.
+    /// A measure of two sides that ran in turn; without a figure if `sides` is none.
     pub(crate) fn compared(
         case: &str,
         unit: &str,
@@ -170,7 +170,7 @@ impl Measure {
         .against(peer, sides)
     }
 
-    /// With what it is compared with, and how: without a figure where it could not be.
+    /// This measure with a peer and the ratio to it; without peer figure and ratio if `sides` is none.
     pub(crate) fn against(self, peer: &str, sides: Option<Comparison>) -> Self {
         let peer_value = sides.as_ref().map(|sides| sides.peer.median);
         let ratio = sides.map(|sides| sides.ratio);
@@ -197,12 +197,12 @@ impl Measure {
         Self { case: text.to_owned(), level: level.to_owned(), part: Part::Engine, ..Self::default() }
     }
 
-    /// Whether it is a remark without a figure.
+    /// Whether this is a remark without a figure.
     pub fn is_note(&self) -> bool {
         self.unit.is_empty()
     }
 
-    /// Whether the promise is kept; true where there is none. A ratio whose peer is missing is not kept.
+    /// Whether the promise is kept; true without a promise. A promised ratio whose peer is missing is not kept.
     pub fn is_kept(&self) -> bool {
         match self.promise {
             None => true,

@@ -13,23 +13,23 @@ pub(crate) const STYLE: &str = include_str!("chart.css");
 
 /// Width of a chart in a page, in pixels: on a phone it is drawn at three quarters.
 const WIDTH: f64 = 480.0;
-/// Height of the plot of lines and bars.
+/// Height of the plot of lines and bars, in pixels.
 const DEEP: f64 = 230.0;
-/// Size of all letters, as the style has it.
+/// Size of all letters in pixels, as in the style.
 const LETTER: f64 = 13.0;
-/// Height of a line of text.
+/// Height of a line of text, in pixels.
 const ROW: f64 = 17.0;
-/// Room between a label and what it stands beside.
+/// Gap between a label and the object beside it, in pixels.
 const GAP: f64 = 8.0;
-/// Room right of the last mark of an axis.
+/// Space right of the last mark of an axis, in pixels.
 const RIGHT: f64 = 20.0;
 
 /// How a series is drawn; the style gives colour, width and dashes to each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
-    /// What was published, first series.
+    /// Published figures, first series.
     Published,
-    /// What was published, second series.
+    /// Published figures, second series.
     PublishedSecond,
     /// The engine or a card, first series.
     Ours,
@@ -39,7 +39,7 @@ pub(crate) enum Ink {
     Software,
     /// Another library.
     Peer,
-    /// What is promised.
+    /// The promised figure.
     Promise,
 }
 
@@ -47,7 +47,7 @@ impl Ink {
     /// Colours of series side by side.
     pub const SERIES: [Self; 4] = [Self::Published, Self::Ours, Self::OursSecond, Self::Software];
 
-    /// Colours of measured series, each beside its published one.
+    /// Colours of measured series, each next to the colour of its published series.
     const MEASURED: [Self; 4] = [Self::Ours, Self::OursSecond, Self::Software, Self::Peer];
 
     const fn class(self) -> &'static str {
@@ -63,37 +63,37 @@ impl Ink {
     }
 }
 
-/// What a chart is about: its name for those who do not see it, and what stands at its axes.
+/// The texts of a chart: its name, for screen readers too, and its axes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Title<'a> {
-    /// What the chart shows.
+    /// The subject of the chart.
     pub name: &'a str,
-    /// Unit of what is drawn.
+    /// Unit of the values.
     pub unit: &'a str,
-    /// What stands along the axis below.
+    /// Label of the axis below.
     pub under: &'a str,
 }
 
-/// How values become heights.
+/// The scale of heights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heights {
-    /// By their logarithm.
+    /// A logarithmic scale.
     Decades,
-    /// Evenly, from nought.
+    /// A linear scale from nought.
     FromNought,
 }
 
-/// A line: points of (x, median with its ends).
+/// A line: points of x and a median with its spread.
 pub(crate) struct Line {
     pub name: String,
     pub ink: Ink,
     pub points: Vec<(f64, Summary)>,
 }
 
-/// A bar: what was measured, and what was published.
+/// A bar: a measured and a published figure.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bar {
-    /// Median with its ends.
+    /// Median and spread.
     pub measured: Option<Summary>,
     /// The published figure.
     pub published: Option<f64>,
@@ -106,12 +106,12 @@ pub(crate) struct Bars {
     pub bars: Vec<Bar>,
 }
 
-/// How a value is marked.
+/// The shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Measured.
+    /// A measured value.
     Dot,
-    /// Published.
+    /// A published value.
     Ring,
     /// A bound.
     Upright,
@@ -122,17 +122,17 @@ pub(crate) struct Mark {
     pub shape: Shape,
     pub ink: Ink,
     pub value: f64,
-    /// What is said where the pointer rests.
+    /// The text shown under the pointer.
     pub says: String,
 }
 
-/// A row of dots: its name, and values on as many tracks as it has series.
+/// A row of dots: its name, and marks on one track for each series.
 pub(crate) struct DotRow {
     pub name: String,
     pub tracks: Vec<Vec<Mark>>,
 }
 
-/// The width of a text in pixels, at the most.
+/// Upper bound of a text's width, in pixels.
 fn width(text: &str) -> f64 {
     let of_letter = |letter: char| match letter {
         'i' | 'j' | 'l' | 't' | 'f' | 'r' | 'I' | ' ' | '.' | ',' | ':' | ';' | '(' | ')' | '/' | '-'
@@ -163,7 +163,7 @@ fn widest<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> f64 {
     texts.into_iter().map(|text| width(text.as_ref())).fold(0.0, f64::max)
 }
 
-/// A drawing in the making.
+/// A drawing to which elements are added.
 struct Canvas {
     out: String,
     width: f64,
@@ -174,7 +174,7 @@ impl Canvas {
         Self { out: String::new(), width }
     }
 
-    /// A text whose middle, or its begin or end, stands at `x`; moved where it would leave the frame.
+    /// A text whose middle, begin or end stands at `x`; moved inwards if it would leave the frame.
     fn text(&mut self, class: &str, x: f64, y: f64, anchor: &str, text: &str) {
         let wide = width(text);
         let before = match anchor {
@@ -221,8 +221,8 @@ impl Canvas {
         );
     }
 
-    /// The names of series, each behind its mark (a line where that has no shape), in as many rows as they need
-    /// from `y` on; gives where they end.
+    /// Draws the names of series, each behind its mark (a line for none), in as many rows as needed from `y` on; gives
+    /// the `y` below them.
     fn legend<'a>(
         &mut self,
         y: f64,
@@ -259,7 +259,7 @@ fn spoken(says: &str) -> String {
     if says.is_empty() { String::new() } else { format!("<title>{}</title>", escape(says)) }
 }
 
-/// Where values lie between the ends of an axis, and which values are marked.
+/// A scale: the values at the ends of an axis, and the values that are marked.
 struct Scale {
     low: f64,
     high: f64,
@@ -268,7 +268,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Whole decades around all values above nought; none where there is none.
+    /// Whole decades around all values above nought; none without such a value.
     fn decades(values: impl Iterator<Item = f64>) -> Option<Self> {
         let values = values.filter(|value| *value > 0.0 && value.is_finite());
         let (low, high) =
@@ -282,7 +282,7 @@ impl Scale {
         Some(Self { low, high, of: f64::log10, marks })
     }
 
-    /// From nought to what holds all values, with three to six marks; none where no value is above nought.
+    /// A linear scale from nought to above all values, with three to six marks; none without a value above nought.
     fn from_nought(values: impl Iterator<Item = f64>) -> Option<Self> {
         let most = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
         if most <= 0.0 {
@@ -297,7 +297,7 @@ impl Scale {
         Some(Self { low: 0.0, high: count * step, of: |value| value, marks })
     }
 
-    /// By the logarithm, from the smallest value to the largest; each is marked.
+    /// A logarithmic scale from the smallest value to the largest; each value is marked.
     fn octaves(values: impl Iterator<Item = f64>) -> Self {
         let mut marks: Vec<f64> = values.collect();
         marks.sort_by(f64::total_cmp);
@@ -307,7 +307,7 @@ impl Scale {
         Self { low, high, of: f64::log2, marks }
     }
 
-    /// Where a value lies, from 0 to 1.
+    /// The position of a value on the scale, from 0 to 1.
     fn share(&self, value: f64) -> f64 {
         ((self.of)(value) - self.low) / (self.high - self.low)
     }
@@ -324,14 +324,14 @@ fn label(value: f64) -> String {
     }
 }
 
-/// A plot with its axis at the left: where values lie in it.
+/// A plot with its axis at the left, and the scale of its values.
 struct Plot {
     canvas: Canvas,
     scale: Scale,
     left: f64,
 }
 
-/// Where the plot of lines and bars begins and ends, from above.
+/// Top of the plot of lines and bars, in pixels from above, and its bottom.
 const TOP: f64 = ROW + GAP;
 const BOTTOM: f64 = TOP + DEEP;
 
@@ -370,7 +370,7 @@ impl Plot {
     }
 }
 
-/// Lines over values along an axis that is marked by `mark`. Empty text where there is nothing to draw.
+/// A chart of lines; `mark` labels the values along the axis below. Empty text without values.
 pub(crate) fn lines(title: Title<'_>, heights: Heights, mark: fn(u64) -> String, lines: &[Line]) -> String {
     let points = || lines.iter().flat_map(|line| &line.points);
     let scale = match heights {
@@ -413,7 +413,7 @@ pub(crate) fn lines(title: Title<'_>, heights: Heights, mark: fn(u64) -> String,
     plot.canvas.finish(title.name, height)
 }
 
-/// Grouped bars. Empty text where there is nothing to draw.
+/// A chart of grouped bars. Empty text without values.
 pub(crate) fn bars(title: Title<'_>, groups: &[String], series: &[Bars]) -> String {
     let all = || series.iter().flat_map(|series| &series.bars);
     let values = all().flat_map(|bar| [bar.measured.map(|measured| measured.max), bar.published]);
@@ -456,19 +456,19 @@ pub(crate) fn bars(title: Title<'_>, groups: &[String], series: &[Bars]) -> Stri
     plot.canvas.finish(title.name, height)
 }
 
-/// Values on one logarithmic axis, row by row; `entries` are the legend's. Empty text where there is nothing to draw.
+/// A chart of values on one logarithmic axis, row by row; `entries` are the legend's. Empty text without values.
 pub(crate) fn dots(name: &str, unit: &str, entries: &[(Shape, Ink, String)], rows: &[DotRow]) -> String {
     dots_within(WIDTH, name, unit, entries, rows)
 }
 
-/// As [`dots`], as an image of its own: with its style, its ground, and wide enough for the names.
+/// As [`dots`], as an image file: with its style and background, and wide enough for the names.
 pub(crate) fn dots_alone(
     name: &str,
     unit: &str,
     entries: &[(Shape, Ink, String)],
     rows: &[DotRow],
 ) -> String {
-    /// Letters keep their size on a page of a repository.
+    /// Width at which letters keep their size on a page of a repository.
     const WIDE: f64 = 840.0;
     let ground = format!("<style>{STYLE}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
     let svg = dots_within(WIDE, name, unit, entries, rows);
@@ -571,7 +571,7 @@ pub(crate) fn pairs_legend(series: &[String]) -> Vec<(Shape, Ink, String)> {
     names.chain(words.map(|(shape, ink, word)| (shape, ink, word.to_owned()))).collect()
 }
 
-/// A length as an axis shows it.
+/// A length in bytes as an axis shows it.
 pub(crate) fn length(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes}"),
@@ -584,7 +584,7 @@ pub(crate) fn length(bytes: u64) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// The labels of all charts of a text that leave their frame, and those that stand over another one of their line.
+    /// The labels of all charts of a text that leave their frame, or overlap another label of their line.
     pub(crate) fn clipped(text: &str) -> Vec<String> {
         let mut wrong = Vec::new();
         for svg in text.split("<svg ").skip(1) {

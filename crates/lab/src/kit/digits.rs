@@ -9,7 +9,7 @@ pub(crate) fn figure(value: f64) -> String {
     }
 }
 
-/// A number with its thousands set apart and so many digits behind the point.
+/// A number with its thousands set apart and `digits` digits behind the point.
 pub(crate) fn fixed(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
@@ -46,7 +46,7 @@ pub(crate) fn short(value: f64) -> String {
     format!("{scaled:.digits$}{unit}")
 }
 
-/// One figure over another.
+/// A ratio as a factor, for people.
 pub(crate) fn times(ratio: f64) -> String {
     let digits = if ratio >= 10.0 {
         0
@@ -58,7 +58,7 @@ pub(crate) fn times(ratio: f64) -> String {
     format!("\u{d7}\u{2009}{}", fixed(ratio, digits))
 }
 
-/// A time given in nanoseconds, in its unit.
+/// A time given in nanoseconds, in the unit that suits its size.
 pub(crate) fn nanoseconds(ns: f64) -> String {
     match ns {
         ns if ns <= 0.0 => "0".to_owned(),
@@ -71,7 +71,7 @@ pub(crate) fn nanoseconds(ns: f64) -> String {
     }
 }
 
-/// Five significant digits, for programs: more than any run carries.
+/// A number with five significant digits, for programs: more than any run is accurate to.
 pub(crate) fn rounded(value: f64) -> String {
     if value <= 0.0 || !value.is_finite() {
         return "0".to_owned();

@@ -1,4 +1,4 @@
-//! What an interrupted report keeps: every finished run, one JSON line each.
+//! The journal of an interrupted report: every finished run, one JSON line each.
 //!
 //! The first line says under which conditions the runs were made. A report that is started again in
 //! the same folder under the same conditions takes them over; under others the journal begins anew.
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Version of the lines; another version begins anew.
 const JOURNAL_VERSION: u32 = 1;
 
-/// Under which conditions the runs of a journal were made.
+/// The conditions under which a journal's runs were made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     version: u32,
@@ -26,7 +26,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The conditions of this program on this machine, which measures so thoroughly.
+    /// The conditions of this program on this machine, with a level and a thoroughness.
     pub fn this(level: &str, thoroughness: &impl Serialize) -> Self {
         let thoroughness = serde_json::to_value(thoroughness).unwrap_or_default();
         let program = format!("cryptand {}", env!("CARGO_PKG_VERSION"));

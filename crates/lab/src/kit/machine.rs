@@ -1,4 +1,4 @@
-//! What a result was measured on.
+//! The machine that a result was measured on.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -43,13 +43,13 @@ impl Machine {
 
 /// Processors that this process may run on.
 pub fn processors_online() -> usize {
-    // Asked once: the answer is put together from files each time.
+    // Asked once: the answer is read from files each time.
     static ONLINE: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     *ONLINE.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// Processes that ran or waited for a processor in the last minute, on average; 0 where the system hides it. Above a
-/// fraction of one, others took part in what is measured.
+/// Mean number of processes that ran or waited for a processor in the last minute; 0 if the system hides it. More than
+/// a fraction of one means that other programs disturbed the measurement.
 pub fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|field| field.parse().ok()).unwrap_or(0.0)

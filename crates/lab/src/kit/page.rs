@@ -8,12 +8,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 /// The style of pages.
 const STYLE: &str = include_str!("page.css");
 
-/// Text as it stands in HTML.
+/// Text with the special characters of HTML escaped.
 pub(crate) fn escape(text: &str) -> String {
     html! { (text) }.into_string()
 }
 
-/// A whole page.
+/// A whole page of HTML with this title and body.
 pub(crate) fn document(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -31,7 +31,7 @@ pub(crate) fn document(title: &str, body: &Markup) -> String {
     page.into_string()
 }
 
-/// Charts side by side, each under its heading; those with nothing to draw are left out.
+/// Charts side by side, each under its heading; charts without values are left out.
 pub(crate) fn charts(charts: &[(&str, String)]) -> Markup {
     let drawn: Vec<_> = charts.iter().filter(|(_, chart)| !chart.is_empty()).collect();
     html! {
@@ -47,7 +47,7 @@ pub(crate) fn charts(charts: &[(&str, String)]) -> Markup {
 pub(crate) enum TableRow {
     /// A line of text over the rows below it.
     Head(String),
-    /// Its cells, in the order of the columns.
+    /// Cells in the order of the columns.
     Cells(Vec<Cell>),
 }
 
@@ -113,22 +113,22 @@ pub(crate) fn words(content: Markup) -> Cell {
     Cell::of("w", content)
 }
 
-/// What is said where there is no figure.
+/// A remark in the place of a figure.
 pub(crate) fn said(text: &str) -> Cell {
     Cell::of("q", html! { (text) })
 }
 
-/// A figure as it stands, or nothing.
+/// A cell with a rendered figure.
 pub(crate) fn cell(content: impl maud::Render) -> Cell {
     Cell::of("", content.render())
 }
 
-/// A measured figure as it stands.
+/// A cell with a measured figure as text.
 pub(crate) fn measured_text(text: &str) -> Cell {
     Cell::of("m", html! { (text) })
 }
 
-/// A measured figure over a published one.
+/// A measured figure over a published one; empty without a ratio.
 pub(crate) fn ratio(ratio: Option<f64>) -> Cell {
     Cell::of("x", html! { @if let Some(ratio) = ratio { (times(ratio)) } })
 }
@@ -158,17 +158,17 @@ pub(crate) fn aside(measured: &str) -> Cell {
     Cell::of("m", html! { (measured) small { i { "kept aside" } } })
 }
 
-/// A plain figure; empty where there is none.
+/// A plain figure; empty without a value.
 pub(crate) fn plain(value: Option<f64>, digits: usize) -> Cell {
     Cell::of("", html! { @if let Some(value) = value { (fixed(value, digits)) } })
 }
 
-/// A measured figure; empty where there is none.
+/// A measured figure; empty without a value.
 pub(crate) fn measured(value: Option<f64>, digits: usize) -> Cell {
     Cell::of("m", plain(value, digits).content)
 }
 
-/// Half the distance between the ends as a share of the median; of one run there is none.
+/// Half the distance between the ends as a share of the median; empty for a single run.
 pub(crate) fn spread(summary: Option<&Summary>) -> Cell {
     cell(match summary {
         None => String::new(),

@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What several runs of one case gave.
+/// Summary of several runs of one case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
     /// The middle value; between the middle two for an even number of runs.
     pub median: f64,
@@ -21,7 +21,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Sums up the runs; none where there is no run or a value is not a number.
+    /// Sums up the runs; none without runs, or if a value is not a number.
     pub fn of(values: &[f64]) -> Option<Self> {
         if values.is_empty() || values.iter().any(|value| value.is_nan()) {
             return None;
@@ -42,7 +42,7 @@ impl Summary {
         Self { runs: 1, median: value, min: value, max: value, mad: 0.0 }
     }
 
-    /// The same in another unit.
+    /// The summary in another unit: all figures times `by`.
     pub fn scaled(&self, by: f64) -> Self {
         let Self { runs, median, min, max, mad } = *self;
         Self { runs, median: median * by, min: min * by, max: max * by, mad: mad * by }
@@ -54,7 +54,7 @@ impl Summary {
     }
 }
 
-/// The middle of the values; 0 where there is none.
+/// The middle of the values; 0 without values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -99,7 +99,7 @@ pub fn interleaved<E>(
     Ok(compare(&left, &right))
 }
 
-/// Compares runs that stood next to each other; none where there is none, or where a rate is 0.
+/// Compares runs that stood next to each other; none without runs, or if a rate is 0.
 pub fn compare(ours: &[f64], peer: &[f64]) -> Option<Comparison> {
     if peer.contains(&0.0) {
         return None;

@@ -1,29 +1,29 @@
-//! What bounds a row, and how near it comes: the processor time that its steps take at the least, from rates measured
-//! in the same run, beside the time that it took.
+//! The lower bound of a row: the processor time that its steps take at the least, by rates measured in the same run,
+//! beside the measured time.
 
 use super::cases::Act;
 use super::memory::{Rates, Step};
 use std::fmt::Write;
 
-/// What it costs to move bytes, in seconds of processor time for a byte.
+/// The cost of moving bytes, in seconds of processor time for a byte.
 #[derive(Clone, Copy, Debug)]
 pub struct Moving {
-    /// Reading.
+    /// Reading a file, in seconds a byte.
     pub read: f64,
-    /// Writing a new file.
+    /// Writing a new file, in seconds a byte.
     pub write: f64,
 }
 
 /// Lengths in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Lengths {
-    /// Of the text.
+    /// Length of the text.
     pub text: u64,
-    /// Of the message.
+    /// Length of the message.
     pub message: u64,
 }
 
-/// The least that a case can cost.
+/// The least possible cost of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Floor {
     /// Each part with its seconds of processor time, and whether it is a chain that one processor must walk.
@@ -31,7 +31,7 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// What the steps and moving bytes cost; none for a case whose steps have no rates.
+    /// The cost of the steps and of moving bytes; none if a step has no rate.
     pub fn new(act: Act, steps: &[Step], lengths: Lengths, moving: Moving, rates: &Rates) -> Option<Self> {
         if steps.is_empty() {
             return None;
@@ -55,7 +55,7 @@ impl Floor {
         self.parts.iter().map(|(_, seconds, _)| seconds).sum()
     }
 
-    /// Seconds on so many processors: all of it divided, or the longest chain.
+    /// Seconds on `processors` processors: the whole divided among them, or the longest chain if that is longer.
     pub fn elapsed_s(&self, processors: usize) -> f64 {
         (self.cpu_s() / processors.max(1) as f64).max(self.chain().map_or(0.0, |(_, seconds)| seconds))
     }
@@ -65,7 +65,7 @@ impl Floor {
         chains.map(|(name, seconds, _)| (*name, *seconds)).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// For people: the parts, largest first, and their share of the processor time that was taken.
+    /// For people: the parts, largest first, and their share of the measured processor time.
     pub fn cpu_text(&self, taken_s: f64) -> String {
         let mut parts = self.parts.clone();
         parts.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -77,7 +77,7 @@ impl Floor {
         text
     }
 
-    /// For people: what bounds the elapsed time, and its share of that.
+    /// For people: the bound of the elapsed time, and its share of the measured time.
     pub fn elapsed_text(&self, processors: usize, taken_s: f64) -> String {
         let least = self.elapsed_s(processors);
         let share = 100.0 * least / taken_s;

@@ -1,45 +1,45 @@
-//! The rows: what is measured beside what, what is promised of it, and what bounds it.
+//! The rows of files: sides, promises, and the steps that bound them.
 
 use super::desk::{Form, Tool};
 use super::file::Mode;
 use super::memory::Step;
 
-/// What a side does.
+/// The work of a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Act {
     /// The text becomes a message.
     Encrypt(Form),
-    /// The message is written to where nothing is kept.
+    /// The text becomes a message, which is written to `/dev/null`.
     EncryptToNull(Form),
-    /// A message of this form becomes the text. This program made it, or the tool that is named.
+    /// A message of this form, made by the named tool (this program among them), becomes the text.
     Decrypt(Form, Tool),
-    /// The text is read, no more.
+    /// The text is read, without further work.
     Read,
 }
 
-/// Our side, and what is promised of its ratio to the peer.
+/// Our side of a row, and the promised ratio to the peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ours {
-    /// As it stands in the tables, with what is measured behind it.
+    /// Name of the case in the tables; the measured quantity is appended.
     pub case: &'static str,
-    /// What it does.
+    /// The work.
     pub act: Act,
     /// Ratios of bytes per second of processor time, and of elapsed time; none where they are stated alone.
     pub promised: Option<(f64, f64)>,
-    /// What it cannot do without, besides moving bytes.
+    /// The steps that the work must include, besides moving bytes.
     pub steps: &'static [Step],
 }
 
-/// A peer, and ours that run beside it.
+/// A peer, and our sides that run beside it.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// Who.
+    /// The peer.
     pub peer: Tool,
-    /// What it does.
+    /// The work of the peer.
     pub act: Act,
-    /// Ours, each beside the peer.
+    /// Our sides, each compared with the peer.
     pub ours: &'static [Ours],
-    /// Which part of the text is worked on: 1 for all, n for an n-th of it.
+    /// The part of the text that is worked on: 1 for all, n for an n-th of it.
     pub part: u64,
 }
 
@@ -80,14 +80,14 @@ use Step::{CfbDecipher, CfbSha1Encipher, Deflate, GcmOpen, GcmSeal, Inflate, Ocb
 
 /// No worse than the peer.
 const AS_GOOD: (f64, f64) = (1.0, 1.0);
-/// Some peers are slow: a part of the text shows it.
+/// Part of the text for slow peers: a quarter.
 const PART: u64 = 4;
-/// Levels above 1 take some a minute for the whole text.
+/// Part of the text for ZIP levels above 1, which take about a minute for the whole text.
 const SMALL_PART: u64 = 16;
 const AES256: Form = form(true, Cfb, None);
 const AES256_ZIP: Form = form(true, Cfb, Some(6));
 
-/// All groups. The first two run first: others' rows name gpg's rate.
+/// All groups. The first two run first: later rows name gpg's rate.
 #[rustfmt::skip] // a table
 pub const GROUPS: &[Group] = &[
     group(Tool::Gpg, Encrypt(aes128(Cfb, None)), &[
@@ -148,12 +148,12 @@ pub const GROUPS: &[Group] = &[
 ];
 
 impl Step {
-    /// Whether its work cannot be divided among processors.
+    /// Whether the step cannot be divided among processors.
     pub const fn is_serial(self) -> bool {
         matches!(self, CfbSha1Encipher | Sha1 | Inflate)
     }
 
-    /// Whether it works on the text as it is, not on what deflate made of it.
+    /// Whether the step works on the text itself, not on the deflated text.
     pub const fn is_before_cipher(self) -> bool {
         matches!(self, Deflate | Inflate)
     }

@@ -1,5 +1,5 @@
-//! Where the measures work: a folder in memory where there is room, the input, a key that every tool has, the tools
-//! and how each is told what to do.
+//! The desk of the measures on files: a folder, in memory if there is room, with the text, a key that every tool has,
+//! the tools, and their command lines.
 
 use super::file::{Mode, Task};
 use super::input;
@@ -14,14 +14,14 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
-/// Files in memory, where the system has them.
+/// File system in memory.
 const MEMORY: &str = "/dev/shm";
-/// Files of the largest step beside one another, in lengths of the text: two messages, and what one of them becomes.
+/// Lengths of the text that the largest step needs: two messages, and the text that one of them becomes.
 const INPUTS_MAX: u64 = 3;
-/// Bytes that stay free.
+/// Bytes that are left free.
 const SPARE_BYTES: u64 = 1 << 30;
 
-/// Who encrypts and decrypts.
+/// A tool that encrypts and decrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tool {
     /// This program.
@@ -34,18 +34,18 @@ pub enum Tool {
     Rpgp,
 }
 
-/// How a message is made.
+/// The form of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Form {
     /// AES-256, else AES-128.
     pub aes256: bool,
-    /// The mode.
+    /// Mode of the body.
     pub mode: Mode,
     /// Level of ZIP; none for no compression.
     pub zip: Option<u8>,
 }
 
-/// The folder with everything in it; removed when it is dropped.
+/// The folder with text, keys and messages; removed when the desk is dropped.
 pub struct Desk {
     folder: TempDir,
     bytes: u64,
@@ -55,7 +55,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Makes the folder with an input of so many bytes, and keys for the tools that there are.
+    /// Makes the folder for a text of `bytes` bytes, and keys for the installed tools.
     ///
     /// # Errors
     /// [`LabError::Program`] where no place has room, or a tool does not take the key.
@@ -81,7 +81,7 @@ impl Desk {
         }
     }
 
-    /// Its name with its version, as far as it tells one.
+    /// Name and version of the tool; the name alone if it states no version.
     pub fn name(&self, tool: Tool) -> String {
         let program = match tool {
             Tool::Gpg => self.gpg.as_ref(),
@@ -107,12 +107,12 @@ impl Desk {
         self.folder.path().join(name)
     }
 
-    /// The text.
+    /// Path of the text.
     pub fn text(&self) -> PathBuf {
         self.path("text")
     }
 
-    /// Writes the text where it is not.
+    /// Writes the text if it is missing.
     ///
     /// # Errors
     /// [`LabError::Io`].
@@ -123,7 +123,7 @@ impl Desk {
         input::write(&self.text(), self.bytes, processors_online()).map_err(LabError::io("write the text"))
     }
 
-    /// Removes a file where it is.
+    /// Removes a file if it exists.
     pub fn remove(&self, path: &Path) {
         let _ = fs::remove_file(path);
     }
@@ -191,7 +191,7 @@ impl Desk {
         }
     }
 
-    /// This program, with the keys of the desk.
+    /// This program with the keys of the desk and these arguments.
     pub fn ours<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Program {
         Program::new(&self.ours).variable("CRYPTAND_KEYRING", text(&self.path("keyring"))).with(arguments)
     }
@@ -233,7 +233,7 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        // gpg leaves an agent behind, which ends when it is told, or when its folder is gone.
+        // gpg leaves an agent running; it ends when told to, or when its folder is gone.
         if self.gpg.is_some() {
             let ended = Command::new("gpgconf")
                 .args(["--kill", "all"])
@@ -245,13 +245,13 @@ impl Drop for Desk {
     }
 }
 
-/// What to install.
+/// The error for a missing tool: which package to install.
 pub fn missing(tool: Tool) -> LabError {
     LabError::Program(format!("{} is not here; install {}", tool.name(), tool.package()))
 }
 
 impl Tool {
-    /// Its name, for people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cryptand => "cryptand",
@@ -261,7 +261,7 @@ impl Tool {
         }
     }
 
-    /// The Debian package that has it.
+    /// The Debian package of the tool.
     pub const fn package(self) -> &'static str {
         match self {
             Self::Gpg => "gnupg",
@@ -271,10 +271,10 @@ impl Tool {
     }
 }
 
-/// A folder on files in memory, or the temporary one, that has room for so many bytes.
+/// A folder in memory, or else the temporary folder, if it has room for `bytes` bytes.
 fn place(bytes: u64) -> Result<PathBuf, LabError> {
     let free = |path: &Path| statvfs(path).map_or(0, |stat| stat.f_bavail * stat.f_frsize);
-    // A file system in memory may be larger than what is left of the memory.
+    // A file system in memory may claim more room than memory is left.
     let in_memory = free(Path::new(MEMORY)).min(memory_available());
     let temporary = std::env::temp_dir();
     if in_memory >= bytes {
@@ -293,7 +293,7 @@ fn place(bytes: u64) -> Result<PathBuf, LabError> {
     )))
 }
 
-/// Memory that can be had without swapping, in bytes; 0 where the system does not say.
+/// Memory available without swapping, in bytes; 0 if the system does not state it.
 fn memory_available() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -302,7 +302,7 @@ fn memory_available() -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// A program on the path.
+/// The path of a program in `PATH`; none if it is not there.
 fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
@@ -312,5 +312,5 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Whose key it is.
+/// User ID of the key.
 pub const USER: &str = rpgp::USER;

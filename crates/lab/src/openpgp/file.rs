@@ -1,4 +1,4 @@
-//! What the lab does with files as a program of its own, so that its time is booked as that of the others is: the
+//! File work of the lab in a process of its own, so that its time is booked like that of the other programs: the
 //! yardsticks, and rPGP.
 
 use super::process::Program;
@@ -11,42 +11,42 @@ use std::path::{Path, PathBuf};
 
 /// Tells a process of this program to do something with a file; its value is a [`Task`] as JSON.
 const TASK: &str = "CRYPTAND_LAB_FILE";
-/// What the yardsticks read and write at once.
+/// Length of a read and of a write of the yardsticks, in bytes.
 pub const BUFFER_BYTES: usize = 1 << 20;
 
-/// Something to do with a file.
+/// A task with a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
-    /// Reads it into a buffer, piece by piece: no program that looks at every byte is faster by reads.
+    /// Reads the file into a buffer, piece by piece: no program that reads every byte is faster.
     Read {
         /// The file.
         from: PathBuf,
     },
-    /// Reads it and writes another: what a program costs that only moves bytes.
+    /// Reads the file and writes another: the cost of a program that only moves bytes.
     Copy {
         /// The file.
         from: PathBuf,
-        /// The other.
+        /// The file that is written.
         to: PathBuf,
-        /// How much of it, in bytes.
+        /// Bytes that are copied.
         bytes: u64,
     },
-    /// rPGP encrypts it.
+    /// rPGP encrypts the file.
     RpgpEncrypt {
-        /// Whom to.
+        /// The recipient's certificate.
         certificate: PathBuf,
         /// AES-256, else AES-128.
         aes256: bool,
         /// The mode.
         mode: Mode,
-        /// Whether it is compressed first.
+        /// Whether the text is compressed first.
         compress: bool,
         /// The file.
         from: PathBuf,
         /// The message.
         to: PathBuf,
     },
-    /// rPGP decrypts it.
+    /// rPGP decrypts the message.
     RpgpDecrypt {
         /// The private key.
         key: PathBuf,
@@ -80,7 +80,7 @@ impl Mode {
 }
 
 impl Task {
-    /// The program that does it.
+    /// The program, with its environment, that does the task.
     ///
     /// # Errors
     /// [`LabError::Io`] where this program does not find itself.
@@ -118,7 +118,7 @@ fn copy(from: &Path, to: &mut dyn Write, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Does the task, where this process was started for one.
+/// Does the task if this process was started for one; none otherwise.
 pub fn serve_if_asked() -> Option<Result<(), LabError>> {
     let text = std::env::var(TASK).ok()?;
     let what = "do a task of the lab";

@@ -1,10 +1,10 @@
 //! The text that the measures encrypt: a batch of payments made from a seed, of the length that the published
 //! tables have, and compressing to what theirs did: about 23 % at ZIP level 1.
 //!
-//! It is made in blocks, each from the seed and its own number alone, so that threads make it side by side and a part
-//! of it is the beginning of the whole. A block is lines of fields, as batches and exports have them: a running number,
-//! a day, an account, an amount, words. Digits are random, words and what stands between the fields repeat.
-//! How many of which was chosen so that zlib is as fast on it as on ordinary tables and logs.
+//! The text is made in blocks, each from the seed and its own number alone. So threads make it side by side, and a part
+//! of it is the beginning of the whole. A block is lines of fields, as in batches and exports: a running number, a day,
+//! an account, an amount, words. Digits are random; words and separators repeat. Their proportion was chosen so that
+//! zlib is as fast on the text as on ordinary tables and logs.
 
 use seeded::Random;
 use std::fs::File;
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Length of the published input, in bytes.
 pub const PUBLISHED_BYTES: u64 = 1_506_431_796;
-/// Bytes that are made at once.
+/// Length of a block, in bytes.
 pub const BLOCK_BYTES: usize = 1 << 20;
 
-/// Writes the first so many bytes of the text, by so many threads.
+/// Writes the first `bytes` bytes of the text with `threads` threads.
 ///
 /// # Errors
 /// Of the file.
@@ -28,7 +28,7 @@ pub fn write(path: &Path, bytes: u64, threads: usize) -> io::Result<()> {
     for_each_block(bytes, threads, |at, block, _| file.write_all_at(block, at))
 }
 
-/// Whether a file is the first so many bytes of the text.
+/// Whether a file is the first `bytes` bytes of the text.
 ///
 /// # Errors
 /// Of the file.
@@ -46,7 +46,8 @@ pub fn is_text(path: &Path, bytes: u64, threads: usize) -> io::Result<bool> {
     Ok(same.into_inner())
 }
 
-/// Makes the blocks of the text by several threads, the last one cut, and hands each on with its place and a buffer.
+/// Makes the blocks of the text by several threads, the last block cut to length; calls a closure with each block, its
+/// offset and a buffer.
 fn for_each_block(
     bytes: u64,
     threads: usize,
@@ -68,7 +69,7 @@ fn for_each_block(
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        // A thread that fails leaves the others to their end.
+        // If a thread fails, the others run to their end.
         let join = |thread: std::thread::ScopedJoinHandle<'_, io::Result<()>>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
@@ -88,7 +89,7 @@ pub fn make(number: u64, block: &mut Vec<u8>) {
     block.truncate(BLOCK_BYTES);
 }
 
-/// A line of fields, as batches and exports have them.
+/// Appends a line of fields, as in batches and exports.
 fn record(running: u64, random: &mut Random, out: &mut Vec<u8>) {
     digits(running, 10, out);
     out.extend_from_slice(b";2007-07-");
@@ -101,7 +102,7 @@ fn record(running: u64, random: &mut Random, out: &mut Vec<u8>) {
     out.extend_from_slice(if random.below(16) == 0 { b";USD;" } else { b";EUR;" });
     let words = &*WORDS;
     for _ in 0..WORDS_PER_RECORD {
-        // The lesser of two: some words come more often than others.
+        // The lesser of two random indexes: words at the front come more often.
         let [a, b] = [(); 2].map(|()| random.below(words.len()));
         out.extend_from_slice(words[a.min(b)].as_bytes());
         out.push(b' ');
@@ -109,7 +110,7 @@ fn record(running: u64, random: &mut Random, out: &mut Vec<u8>) {
     out.extend_from_slice(b";BOOKED;BRANCH 0417\n");
 }
 
-/// Appends a number in so many digits.
+/// Appends the last `count` decimal digits of a number.
 fn digits(mut value: u64, count: usize, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + count, b'0');
@@ -120,12 +121,12 @@ fn digits(mut value: u64, count: usize, out: &mut Vec<u8>) {
 }
 
 const SEED: u64 = 0x1506_4317_9600_2007;
-/// No block holds more lines.
+/// Upper bound of the lines of a block.
 const RECORDS_PER_BLOCK_MAX: u64 = 10_000;
-/// Accounts that are paid.
+/// Number of different accounts.
 const ACCOUNTS: usize = 1_000_000;
 const WORDS_PER_RECORD: usize = 8;
-/// What payments are for.
+/// Words for the purposes of payments.
 static WORDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("../../data/words.txt").split_whitespace().collect());
 

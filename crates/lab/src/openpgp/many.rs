@@ -12,22 +12,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// The row, before its files are counted.
+/// Name of the row, without the number of files.
 pub const CASE: &str = "files of 10 kB in one command";
-/// How many files.
+/// Number of files.
 const FILES: usize = 10_000;
-/// gpg is started for so many of them: its rate does not hang on how many.
+/// Number of files for gpg, which is started for each: its rate does not depend on the number.
 const FILES_GPG: usize = 200;
 const FILE_BYTES: usize = 10_000;
-/// What is promised of files per second of processor time.
+/// Promised ratio of files per second of processor time.
 const RATIO: f64 = 10.0;
 
-/// The rows.
+/// Runs one command of ours and gpg in turn; gives the rows.
 ///
 /// # Errors
-/// As the bench's.
+/// As `promised::run`.
 pub fn run(desk: &Desk, rounds: usize, stop: &AtomicBool) -> Result<Vec<Measure>, LabError> {
-    // As many as the text has room for: a short text is asked for where time is short.
+    // No more files than the text has bytes for: a shorter text is used to save time.
     let count = ((desk.bytes() / FILE_BYTES as u64) as usize).min(FILES);
     let (from, to) = (desk.path("many"), desk.path("messages"));
     let files = make(&from, count).map_err(LabError::io("write many files"))?;
@@ -104,7 +104,7 @@ fn name(path: &Path) -> PathBuf {
     path.file_name().map_or_else(PathBuf::new, PathBuf::from)
 }
 
-/// There is a message for each file, and the last one is its file again.
+/// Checks that each file has a message, and that the last message decrypts to its file.
 fn check(desk: &Desk, files: &[PathBuf], to: &Path, stop: &AtomicBool) -> Result<(), LabError> {
     let wrong = |what: String| LabError::Program(format!("many files in one command: {what}"));
     let count = fs::read_dir(to).map_err(LabError::io("look at many messages"))?.count();

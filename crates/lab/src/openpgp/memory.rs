@@ -1,5 +1,5 @@
-//! What bounds a message: how fast each of its steps is from memory to memory on one processor, in processor time, on
-//! the text of the measures itself.
+//! The rate of each step of a message, from memory to memory on one processor, in processor time, on the text of the
+//! measures.
 
 use super::input;
 use crate::kit::statistics::Summary;
@@ -13,24 +13,24 @@ use engine::{CipherDirection, Engine, GcmItem, GcmKey, HashAlgorithm, OcbItem, O
 pub enum Step {
     /// AES-128-CFB with SHA-1 of the text: each block waits for the one before.
     CfbSha1Encipher,
-    /// AES-128-CFB the other way: blocks do not wait for each other.
+    /// AES-128-CFB, deciphering: blocks do not wait for each other.
     CfbDecipher,
-    /// SHA-1 of the text that is deciphered.
+    /// SHA-1 of the deciphered text.
     Sha1,
-    /// AES-128-GCM.
+    /// AES-128-GCM, sealing.
     GcmSeal,
-    /// The reverse.
+    /// AES-128-GCM, opening.
     GcmOpen,
-    /// AES-128-OCB.
+    /// AES-128-OCB, sealing.
     OcbSeal,
     /// Deflate at level 1 in blocks.
     Deflate,
-    /// The reverse: one stream, in order.
+    /// Inflate: one stream, in order.
     Inflate,
 }
 
 impl Step {
-    /// Every one.
+    /// Every step.
     pub const ALL: [Self; 8] = [
         Self::CfbSha1Encipher,
         Self::CfbDecipher,
@@ -42,7 +42,7 @@ impl Step {
         Self::Inflate,
     ];
 
-    /// Its name, for people.
+    /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CfbSha1Encipher => "CFB and SHA-1",
@@ -64,7 +64,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Measures every step in so many rounds of so many seconds.
+    /// Measures every step in `rounds` rounds of `seconds` seconds each.
     ///
     /// # Errors
     /// [`LabError::Facility`] where the engine refuses.
@@ -88,7 +88,7 @@ impl Rates {
         Ok(Self { rates, deflated: bench.deflated.len() as f64 / bench.text.len() as f64 })
     }
 
-    /// Bytes of text per second of processor time.
+    /// Bytes of text per second of processor time of a step.
     pub fn of(&self, step: Step) -> Option<&Summary> {
         self.rates.iter().find(|(known, _)| *known == step).map(|(_, rate)| rate)
     }
@@ -121,7 +121,8 @@ impl Bench {
         Ok(bench)
     }
 
-    /// Does the step once over some text; gives the length of that. Chunks stay in the nearer caches.
+    /// Does the step once on a piece of the text; gives the length of that piece in bytes. Chunks stay in the nearer
+    /// caches.
     fn pass(&mut self, step: Step) -> Result<usize, String> {
         match step {
             Step::CfbSha1Encipher => self.cfb_sha1(),
@@ -183,7 +184,7 @@ impl Bench {
         Ok(CHUNKS * CHUNK_BYTES)
     }
 
-    /// One chunk, opened again and again: a copy of it costs little beside.
+    /// Opens one chunk again and again: copying it costs little in comparison.
     fn gcm_open(&mut self) -> Result<usize, String> {
         let nonce = nonce(0);
         let mut sealed = self.work.clone();
@@ -227,7 +228,7 @@ impl Bench {
     }
 }
 
-/// Every chunk has a nonce of its own.
+/// The nonce of a chunk; each chunk has its own.
 fn nonce(number: usize) -> [u8; 16] {
     let mut nonce = [0; 16];
     nonce[..8].copy_from_slice(&(number as u64).to_le_bytes());
@@ -235,9 +236,9 @@ fn nonce(number: usize) -> [u8; 16] {
 }
 
 const KEY: [u8; 16] = [0x5A; 16];
-/// As long as that of SEIPDv2.
+/// Associated data as long as that of SEIPDv2.
 const AAD: [u8; 5] = [0xD2, 2, 7, 3, 16];
-/// One block of the text and a dictionary would do; several show how blocks differ.
+/// Blocks of the text to deflate: one with a dictionary would do, but several show how blocks differ.
 const BLOCKS: u64 = 8;
 /// A chunk of SEIPDv2 that fits into the second cache.
 const CHUNK_BYTES: usize = 256 << 10;

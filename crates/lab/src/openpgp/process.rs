@@ -1,7 +1,7 @@
 //! Running programs to be measured: wall time, processor time and peak memory of each, as the kernel books them.
 //!
-//! A program is run by a process of this program that does nothing else: what the kernel says of that process's
-//! children is then said of the measured one alone, memory included, however large the lab itself is.
+//! A program is run by a process of this program that does nothing else. The kernel's figures for the children of that
+//! process then describe the measured program alone, memory included, however large the lab itself is.
 
 use crate::load::{LabError, child};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -15,17 +15,17 @@ use std::time::Instant;
 
 /// Tells a process of this program to run programs: a [`Job`] as JSON on its standard input.
 const JOB: &str = "CRYPTAND_LAB_JOB";
-/// Bytes of a program's complaint that are kept.
+/// Bytes of a program's error text that are kept.
 const COMPLAINT_BYTES_MAX: usize = 2000;
 
 /// A program with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Where it lies, or its name on the path.
+    /// Path of the program, or its name in `PATH`.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: Vec<String>,
-    /// What is added to its environment.
+    /// Variables added to the environment.
     pub environment: Vec<(String, String)>,
 }
 
@@ -34,11 +34,11 @@ pub struct Program {
 pub struct Job {
     /// The programs.
     pub programs: Vec<Program>,
-    /// Processors that they may use; empty for all.
+    /// Processors that the programs may use; empty for all.
     pub processors: Vec<usize>,
 }
 
-/// What a job took.
+/// The resources that a job used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Elapsed time in seconds.
@@ -47,9 +47,9 @@ pub struct Usage {
     pub user_s: f64,
     /// Processor time in seconds, in the kernel.
     pub system_s: f64,
-    /// Most memory that one program had resident, in bytes.
+    /// Peak resident memory of one program, in bytes.
     pub peak_bytes: u64,
-    /// What the last program printed.
+    /// Standard output of the last program.
     pub printed: String,
 }
 
@@ -78,7 +78,7 @@ impl Program {
         self
     }
 
-    /// Runs it alone on all processors.
+    /// Runs the program alone, on all processors.
     ///
     /// # Errors
     /// As [`Job::run`].
@@ -116,7 +116,7 @@ impl Job {
         if let Some(mut input) = child.stdin.take() {
             input.write_all(text.as_bytes()).map_err(io)?;
         }
-        // A terminal's signal ends the programs too; another's is heeded once they have ended.
+        // A terminal's signal ends the programs too; a signal to this process alone takes effect once they have ended.
         let answer = child.wait_with_output().map_err(io)?;
         if stop.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
@@ -162,7 +162,7 @@ impl Job {
     }
 }
 
-/// Runs a job and answers on standard output, where this process was started for that.
+/// Runs a job and answers on standard output if this process was started for that; none otherwise.
 pub fn serve_if_asked() -> Option<Result<(), LabError>> {
     std::env::var_os(JOB).map(|_| serve())
 }

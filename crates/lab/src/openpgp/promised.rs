@@ -1,7 +1,7 @@
 //! `make bench`, the part on OpenPGP: whole programs on one text, in turn, each with what the kernel booked for it.
 //!
-//! A row's sides run round by round, the order turning; the first round also decrypts what was encrypted, by another
-//! tool where one can, and compares what was decrypted with the text. A wrong text ends the measures.
+//! The sides of a row run round by round, in changing order. The first round also decrypts what was encrypted, by
+//! another tool if one can, and compares the result with the text. A wrong text ends the measures.
 
 use super::bound::{Floor, Lengths, Moving};
 use super::cases::{Act, GROUPS, Group, Ours, aes128};
@@ -19,14 +19,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Rounds of a row, whatever is asked for beyond: a round of some rows takes half a minute.
+/// Maximum number of rounds of a row: a round of some rows takes half a minute.
 pub const ROUNDS_MAX: usize = 3;
-/// Seconds that each step from memory to memory is watched in each round.
+/// Seconds that each step from memory to memory is measured in each round.
 const MEMORY_SECONDS: f64 = 0.1;
 /// Peak memory that is promised, in MiB.
 const PEAK_MIB: f64 = 64.0;
 
-/// Measures every row whose name the filter holds.
+/// Measures every row whose name contains the filter.
 ///
 /// # Errors
 /// [`LabError::Program`] where a tool fails or a text comes out wrong, [`LabError::Interrupted`], [`LabError::Io`].
@@ -62,7 +62,7 @@ pub fn run(
     Ok(rows)
 }
 
-/// Length of the text: the published one, or the share of it that the asked time is of the usual.
+/// Length of the text in bytes: the published length times the asked share of the default time, at least a hundredth.
 pub fn text_bytes(options: &Options) -> u64 {
     let share = (options.seconds / Options::default().seconds).clamp(0.01, 1.0);
     (input::PUBLISHED_BYTES as f64 * share) as u64
@@ -72,7 +72,7 @@ fn is_wanted(group: &Group, options: &Options) -> bool {
     group.ours.iter().any(|ours| options.wants(ours.case))
 }
 
-/// What a side does: its tool, and what.
+/// A side: its tool and its work.
 type Side = (Tool, Act);
 
 struct Bench<'a> {
@@ -81,7 +81,7 @@ struct Bench<'a> {
     stop: &'a AtomicBool,
     rates: Rates,
     moving: Moving,
-    /// What gpg needs for its plainest message, where it was measured: bytes per second of processor time.
+    /// gpg's rate for its plainest message, in bytes per second of processor time; none until it is measured.
     gpg_rate: Option<f64>,
     peaks: Vec<f64>,
 }
@@ -143,7 +143,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// The text of a group: all of it, or a part with a name of its own.
+    /// Path of a group's text: the whole text, or a part of it under a name of its own.
     fn text_of(&self, group: &Group) -> Result<PathBuf, LabError> {
         if group.part == 1 {
             self.desk.make_text()?;
@@ -155,7 +155,7 @@ impl<'a> Bench<'a> {
         Ok(part)
     }
 
-    /// Removes what a group left: messages, and the text where it is a part.
+    /// Removes a group's messages, and its text if that is a part.
     fn forget(&self, text: &Path) {
         for maker in [Tool::Cryptand, Tool::Gpg] {
             for form in GROUPS.iter().filter_map(|group| group.act.form()) {
@@ -173,7 +173,7 @@ impl<'a> Bench<'a> {
         self.desk.path(&format!("message-{}-{bits}-{}{zip}", maker.name(), form.mode.name()))
     }
 
-    /// Runs one side once; gives what it used and the length of the message.
+    /// Runs one side once; gives the resources that it used and the length of the message.
     fn side(&mut self, tool: Tool, act: Act, text: &Path, check: bool) -> Result<(Usage, u64), LabError> {
         let out = self.desk.path("out");
         let bytes = fs::metadata(text).map_or(self.desk.bytes(), |data| data.len());
@@ -212,17 +212,18 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Has a program decrypt into the file `again`, which must be the text. The text makes room meanwhile.
+    /// Runs a program that decrypts into the file `again`, and checks that the file is the text. The text is removed
+    /// meanwhile, to make room.
     fn check(&self, program: Program, text: &Path, bytes: u64) -> Result<(), LabError> {
         self.desk.remove(text);
         program.run(self.stop)?;
         let again = self.desk.path("again");
         same(&again, bytes)?;
-        // What came out is the text: it takes its place.
+        // The decrypted file is the text: it takes the text's place.
         fs::rename(&again, text).map_err(LabError::io("put the text back"))
     }
 
-    /// The engine from memory to memory, beside what gpg needed for a file.
+    /// Rows of the engine from memory to memory, beside gpg's rate for a file.
     fn engine_rows(&mut self, options: &Options, rows: &mut Vec<Measure>) -> Result<(), LabError> {
         for (case, step) in Step::ENGINE.iter().filter(|(case, _)| options.wants(case)) {
             let Some(rate) = self.rates.of(*step) else { continue };
@@ -261,15 +262,15 @@ impl<'a> Bench<'a> {
 }
 
 impl Step {
-    /// The engine alone.
+    /// The engine's rows from memory to memory.
     const ENGINE: [(&'static str, Step); 2] = [
         ("engine alone, AES-128 GCM, memory to memory, one core", Step::GcmSeal),
         ("engine alone, AES-128 OCB, memory to memory, one core", Step::OcbSeal),
     ];
 }
 
-/// What moving bytes costs: the text read, and read and written. The first turn, which finds memory that nobody used
-/// before, does not count.
+/// The cost of moving bytes: of reading the text, and of reading and writing it. The first turn, which allocates fresh
+/// memory, does not count.
 fn moving(desk: &Desk, rounds: usize, stop: &AtomicBool) -> Result<Moving, LabError> {
     let (text, out) = (desk.text(), desk.path("out"));
     let (mut read, mut copy) = (Vec::new(), Vec::new());
@@ -288,7 +289,7 @@ fn moving(desk: &Desk, rounds: usize, stop: &AtomicBool) -> Result<Moving, LabEr
     Ok(Moving { read: read / bytes, write: (median(&copy) - read).max(0.0) / bytes })
 }
 
-/// Who decrypts what this program made: another tool.
+/// The tool that decrypts messages of this program: gpg for CFB if it is installed, else rPGP.
 fn checker(desk: &Desk, mode: Mode) -> Tool {
     if mode == Mode::Cfb && desk.has(Tool::Gpg) { Tool::Gpg } else { Tool::Rpgp }
 }
@@ -321,7 +322,7 @@ fn rates(runs: &[Usage], bytes: u64, seconds: fn(&Usage) -> f64) -> Vec<f64> {
     runs.iter().map(|usage| bytes as f64 / seconds(usage).max(1e-6)).collect()
 }
 
-/// What a row is by: its name, and the time of a run.
+/// A row's quantity: its name, and the seconds of a run.
 type By = (&'static str, fn(&Usage) -> f64);
 
 /// The two rows of a case: by processor time, and by elapsed time.

@@ -31,26 +31,26 @@ use std::sync::atomic::AtomicBool;
 /// The journal within the folder of a report.
 pub const JOURNAL: &str = "openpgp.jsonl";
 
-/// What is run.
+/// The plan of the part.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How thoroughly.
+    /// Passes and seconds.
     pub thoroughness: Thoroughness,
-    /// The cases.
+    /// The cases to run.
     pub cases: Vec<Case>,
     /// Length of the text in bytes.
     pub bytes: u64,
 }
 
 impl Plan {
-    /// A few seconds: a part of the text, once.
+    /// Some seconds: a part of the text, one pass.
     pub const QUICK: Thoroughness = Thoroughness { passes: 1, seconds: 0.0, seconds_max: None };
     /// The whole text, three times; at level 9 once.
     pub const FULL: Thoroughness = Thoroughness { passes: 3, seconds: 0.0, seconds_max: None };
-    /// Which part of the text a quick report takes.
+    /// Divisor of the text's length in a quick report.
     const PART: u64 = 64;
 
-    /// Every case.
+    /// A plan of every case; of a part of the text once, if `is_quick`.
     pub fn new(is_quick: bool) -> Self {
         let (thoroughness, bytes) = match is_quick {
             true => (Self::QUICK, input::PUBLISHED_BYTES / Self::PART),
@@ -59,7 +59,7 @@ impl Plan {
         Self { thoroughness, cases: cases(), bytes }
     }
 
-    /// Nothing.
+    /// A plan without cases.
     pub fn empty() -> Self {
         Self { thoroughness: Self::QUICK, cases: Vec::new(), bytes: 0 }
     }
@@ -80,11 +80,11 @@ pub struct Run {
     pub elapsed_s: f64,
     /// Processor time in seconds, on all processors.
     pub cpu_s: f64,
-    /// Processor time in seconds of it, on processors that work was offloaded to.
+    /// Processor time on the processors that work was offloaded to, in seconds; a part of `cpu_s`.
     pub offloaded_s: f64,
     /// Processor time of compression and cipher, in seconds, on the caller's processors.
     pub work_by_caller_s: f64,
-    /// Most memory that was resident, in bytes.
+    /// Peak resident memory, in bytes.
     pub peak_bytes: u64,
 }
 
@@ -102,13 +102,13 @@ impl Run {
         }
     }
 
-    /// Megabytes of 2^20 bytes, as the published tables count.
+    /// Length of the text in megabytes of 2^20 bytes, as in the published tables.
     pub fn megabytes(&self) -> f64 {
         self.input_bytes as f64 / f64::from(1 << 20)
     }
 }
 
-/// What the summary of a message books by stage; noughts where it says nothing.
+/// Times by stage in the summary of a message; 0 if the summary has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Booked {
     offloaded_s: f64,
@@ -151,7 +151,7 @@ impl Outcome {
 }
 
 impl Outcomes {
-    /// The outcome of a case.
+    /// The outcome of a case; none if it has no run.
     pub fn of(&self, case: &Case) -> Option<&Outcome> {
         self.named(&case.name())
     }
@@ -181,13 +181,13 @@ impl experiment::Plan for Plan {
     }
 }
 
-/// About how long a plan takes, in seconds, its text included.
+/// Estimated seconds that a plan takes, its text included.
 pub fn seconds(plan: &Plan) -> f64 {
     experiment::seconds(plan) + 3.0 * plan.bytes as f64 / 1e9
 }
 
-/// Runs a plan, or what an interrupted run of it in the same folder left over. Where the text cannot be made, nothing
-/// runs, and that is named.
+/// Runs a plan, or the rest of an interrupted run in the same folder. If the text cannot be made, nothing runs, and the
+/// reason is left out under the part's name.
 ///
 /// # Errors
 /// As [`experiment::run`].

@@ -17,7 +17,7 @@ use wire::verb::encrypted_pin_translate::{
     INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER,
 };
 
-/// The rows.
+/// Names of the rows.
 pub(super) const ALONE_RUST: &str = "one PIN translate alone, the facility";
 pub(super) const ALONE_PYTHON: &str = "one PIN translate alone, the Python package";
 pub(super) const TWO_CARDS: &str = "PIN translate on two cards, for each second of their processors";
@@ -27,7 +27,7 @@ const MEDIAN: &str = "ns, median";
 /// Nanoseconds that one translation takes at most, from call to answer.
 const RUST_NS: f64 = 4_000.0;
 const PYTHON_NS: f64 = 8_000.0;
-/// Of what one card does in a second of its processor, two must do so much in a second of theirs.
+/// Least share of one card's rate, by processor time, that two cards must reach.
 const SHARE: f64 = 0.95;
 
 /// One request at a time: by calls of the facility, and of the Python package, in turn.
@@ -53,7 +53,7 @@ pub(super) fn one(target: &mut Target, effort: Effort<'_>) -> Result<Vec<Measure
     let python = match python {
         Ok(_) => Measure::alone(ALONE_PYTHON, MEDIAN, &python_ns, promise(PYTHON_NS)),
         Err(LabError::Interrupted) => return Err(LabError::Interrupted),
-        // A promise that nobody measured is not kept.
+        // A promise that could not be measured counts as not kept.
         Err(why) => {
             let case = format!("{ALONE_PYTHON}: not measured");
             Measure::alone(&case, "-", &[0.0], Some(Promise::Above(0.0))).bounded_by(why.to_string())
@@ -62,7 +62,7 @@ pub(super) fn one(target: &mut Target, effort: Effort<'_>) -> Result<Vec<Measure
     Ok(vec![rust, python])
 }
 
-/// The package in a process of its own, which calls what a request of the facility asks.
+/// The Python package in a process of its own, which makes the calls of the facility's request.
 struct Python {
     process: Process,
     line: String,
@@ -86,7 +86,7 @@ impl Python {
         let line = format!("{inbound} {outbound} {block} {pan} {}", hex(&case.answer));
         let home = target.folder().ok_or(crate::load::Refusal::NoHome)?;
         let variables = [("PYTHONPATH", package.path()), ("CRYPTAND_HOME", home)];
-        // On the caller's processor, as the facility's calls.
+        // On the caller's processor, like the facility's calls.
         let process = bound(own(0), || Process::python(&variables))?;
         let process = process.ok_or_else(|| missing("Python"))?;
         Ok(Self { process, line, _package: package })
@@ -98,7 +98,7 @@ impl Python {
     }
 }
 
-/// The wheel that `make build` made.
+/// The wheel that `make build` made; none without one.
 fn wheel() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let wheels = own.ancestors().skip(1).take(4).filter_map(|folder| folder.read_dir().ok()).flatten();
@@ -120,7 +120,7 @@ fn unpack(python: &Path, wheel: &Path, into: &Path) -> Result<(), LabError> {
     Err(LabError::Program(format!("{} does not unpack: {}", wheel.display(), said.trim())))
 }
 
-/// How many requests two cards do for each second that their processors work, beside one.
+/// The requests of two cards for each second of their processor time, beside one card.
 ///
 /// # Errors
 /// [`LabError`] where a card fails or answers wrongly.

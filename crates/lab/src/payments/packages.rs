@@ -1,6 +1,6 @@
-//! Other people's packages: processes that are told cases, say what comes out, and how many they compute in a time.
+//! Other people's packages: processes that get cases, give the answers, and report how many they compute in a time.
 //!
-//! Their programs are part of this one (`crates/lab/peers`); what these stand on is installed by `scripts/need bench`.
+//! The processes' programs are part of this crate (`crates/lab/peers`); `scripts/need bench` installs the packages.
 
 use crate::cards::{bound, own};
 use crate::load::LabError;
@@ -16,12 +16,12 @@ use tempfile::TempDir;
 
 const PYTHON: &str = include_str!("../../peers/packages.py");
 const JAVA: &str = include_str!("../../peers/Jpos.java");
-/// What stands behind the name of a package that is not here.
+/// Text after the name of a missing package.
 const MISSING: &str = " is missing: ";
-/// As much of what a program complains of is told.
+/// Characters of a program's error text that are kept.
 const COMPLAINT_CHARACTERS: usize = 400;
 
-/// Which process has a package.
+/// The process that has a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Python,
@@ -30,7 +30,8 @@ pub(super) enum By {
     Crate,
 }
 
-/// The operations that packages compute, by which process, and with what: the names that this one's first line has.
+/// The operations that packages compute, with the process, and the packages' names as in the first line of that
+/// process.
 pub(super) const BESIDE: [(&str, By, &[&str]); 13] = [
     ("pin-translate", By::Python, &["psec"]),
     ("pin-translate", By::Java, &["jPOS"]),
@@ -47,19 +48,19 @@ pub(super) const BESIDE: [(&str, By, &[&str]); 13] = [
     ("ff1", By::Java, &["bcprov"]),
 ];
 
-/// Whether a name is that of a package that is not here.
+/// Whether the name is that of a missing package.
 pub(crate) fn is_missing(name: &str) -> bool {
     name.contains(MISSING)
 }
 
-/// The processes that are here.
+/// The running processes of packages.
 pub(super) struct Packages {
     python: Option<Process>,
     java: Option<Process>,
 }
 
 impl Packages {
-    /// Starts what is here, on the card's processor.
+    /// Starts the installed packages, on the card's processor.
     ///
     /// # Errors
     /// [`LabError::Program`] where one is here and does not start.
@@ -67,7 +68,7 @@ impl Packages {
         bound(own(1), || Ok(Self { python: Process::python(&[])?, java: Process::java()? }))
     }
 
-    /// The side of an operation that a package computes: it is told the cases, and its answers are compared.
+    /// The side of an operation that a package computes: the package gets the cases, and its answers are compared.
     ///
     /// # Errors
     /// [`LabError::Program`] where it says another answer than it must.
@@ -91,7 +92,7 @@ impl Packages {
         })
     }
 
-    /// A side computes its cases in turn for a time: how many a second; none where the package is missing.
+    /// Lets a side compute its cases in turn for `seconds`; gives cases a second, or none if the package is missing.
     ///
     /// # Errors
     /// [`LabError::Program`] where an answer differs from the first one.
@@ -106,9 +107,9 @@ impl Packages {
     }
 }
 
-/// A package at an operation.
+/// A package with the cases of one operation.
 pub(super) struct Side {
-    /// Its names with their versions, or what is missing.
+    /// Names of the packages with their versions, or of the missing package.
     pub name: String,
     operation: String,
     of: Of,
@@ -118,7 +119,7 @@ enum Of {
     Missing,
     Python,
     Java,
-    /// Prepared keys and digits, with what must come out.
+    /// Prepared keys and digits, with the expected answers.
     Crate(Vec<(ff1::Digits, Vec<u8>)>),
 }
 
@@ -152,18 +153,18 @@ fn failed(name: &str, why: &str) -> LabError {
     LabError::Program(format!("{name}: {why}; no figure is given for wrong answers"))
 }
 
-/// A process that answers a line with a line; it ends when this is dropped.
+/// A process that answers each line with a line; it ends when this is dropped.
 pub(super) struct Process {
     child: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
-    /// What its first line said.
+    /// Packages with versions, as in its first line.
     packages: Vec<String>,
     folder: TempDir,
 }
 
 impl Process {
-    /// The packages of PyPI, where their environment is; with these variables.
+    /// Starts the packages of PyPI with these variables; none if their environment is not installed.
     ///
     /// # Errors
     /// [`LabError::Program`], [`LabError::Io`].
@@ -174,7 +175,7 @@ impl Process {
         Self::start(command, "packages.py", PYTHON).map(Some)
     }
 
-    /// jPOS, where Java and its classes are.
+    /// Starts jPOS; none without Java or the classes.
     fn java() -> Result<Option<Self>, LabError> {
         let is_here =
             Command::new("java").arg("-version").stdin(Stdio::null()).stderr(Stdio::null()).status();
@@ -185,7 +186,7 @@ impl Process {
         Self::start(command, "Jpos.java", JAVA).map(Some)
     }
 
-    /// Runs a program, which is given the name of a file that it may make.
+    /// Runs a program; its argument is the name of a file that it may make.
     fn start(mut command: Command, name: &str, program: &str) -> Result<Self, LabError> {
         let folder =
             TempDir::with_prefix("cryptand-lab-").map_err(LabError::io("make a temporary folder"))?;
@@ -210,12 +211,12 @@ impl Process {
         Ok(process)
     }
 
-    /// What it says to a line.
+    /// Sends a line; gives the process's answer.
     ///
     /// # Errors
     /// [`LabError::Program`] where it refuses, or has ended.
     pub fn ask(&mut self, line: &str) -> Result<String, LabError> {
-        // A process that has ended says why in place of the answer.
+        // If the process has ended, its error comes in place of the answer.
         let _ = self.requests.write_all(line.as_bytes()).and_then(|()| self.requests.write_all(b"\n"));
         let said = self.answer()?;
         match said.strip_prefix("refused") {
@@ -238,7 +239,7 @@ impl Process {
         }
     }
 
-    /// Tells the cases of an operation, and compares; the names of the packages with their versions.
+    /// Sends the cases of an operation and compares the answers; gives the names of the packages with their versions.
     fn told(&mut self, operation: &str, names: &[&str], cases: &[Case]) -> Result<String, LabError> {
         let version = |name: &&str| {
             let known = self.packages.iter().find(|known| known.split(' ').next() == Some(*name));
@@ -269,19 +270,19 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that has ended already needs neither.
+        // A process that has already ended needs neither.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A file of the folder that this program was built in, or below which it lies.
+/// A file of this program's build folder or of a folder above it; none if it does not exist.
 pub(super) fn found(name: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     own.ancestors().skip(1).take(4).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// As other programs are given bytes.
+/// Bytes in hexadecimal, as the processes read them.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

@@ -1,4 +1,4 @@
-//! Where the time of a request goes: the steps of a batch in process, and what a card's processor takes beyond them.
+//! The steps of a request's time: those of a batch in process, and the rest of a card's processor time.
 
 use super::Effort;
 use super::packages::found;
@@ -13,14 +13,14 @@ use std::process::{Command, Stdio};
 pub(super) const GROUP: &str = "time per pass";
 /// Unit of these rows.
 pub(crate) const UNIT: &str = "ns a request";
-/// How the time of a request alone is named in a row.
+/// Name of the time of a request alone, in a row.
 pub(crate) const ALONE: &str = "alone";
-/// The program that runs the verbs in process, where cargo puts it.
+/// Path of the program that runs the verbs in process, within cargo's build folder.
 const PROGRAM: &str = "examples/pin_passes";
-/// Requests of a batch that the figures are of.
+/// Requests of the batch that the figures describe.
 const BATCH: usize = super::JOBS;
 
-/// What cards' processors took while operations were measured.
+/// The cards' processor time while operations were measured: seconds and requests by operation.
 #[derive(Default)]
 pub(super) struct Taken(BTreeMap<String, (f64, u64)>);
 
@@ -31,7 +31,7 @@ impl Taken {
         *all_requests += requests;
     }
 
-    /// Nanoseconds of the processor for a request.
+    /// Processor nanoseconds of a request of an operation; none if it was not measured.
     fn of(&self, operation: &str) -> Option<f64> {
         let (seconds, requests) = self.0.get(operation)?;
         (*requests > 0).then(|| seconds * 1e9 / *requests as f64)
@@ -41,7 +41,7 @@ impl Taken {
 /// A line of the program: round, operation, requests of a batch, step, nanoseconds a request.
 type Line = (usize, String, usize, String, f64);
 
-/// Measures the steps of the operations that the program knows.
+/// Measures the steps of the operations that the program has.
 ///
 /// # Errors
 /// [`LabError::Program`] where it is there and fails.
@@ -64,7 +64,7 @@ pub(super) fn run(effort: Effort<'_>, taken: &Taken) -> Result<Vec<Measure>, Lab
     Ok(rows(&lines.map_err(LabError::io("read what steps take"))?, taken))
 }
 
-/// The rows of each operation: its steps, all of them, and what is beyond them.
+/// The rows of each operation: its steps, their sum, and the rest.
 fn rows(lines: &[Line], taken: &Taken) -> Vec<Measure> {
     let mut operations: Vec<&str> = Vec::new();
     for (_, operation, ..) in lines {
@@ -76,7 +76,7 @@ fn rows(lines: &[Line], taken: &Taken) -> Vec<Measure> {
 }
 
 fn rows_of(operation: &str, lines: &[Line], taken: &Taken) -> Vec<Measure> {
-    // The nanoseconds of each step, round by round, in batches of this size.
+    // Nanoseconds of each step, round by round, in batches of `batch` requests.
     let steps = |batch: usize| {
         let mut steps: Vec<(&str, Vec<f64>)> = Vec::new();
         for (_, of, requests, step, nanoseconds) in lines {

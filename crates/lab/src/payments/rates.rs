@@ -14,11 +14,11 @@ use serde::Deserialize;
 
 /// Unit of these rows.
 pub(crate) const UNIT: &str = "ops/s";
-/// How what was published is named in a row.
+/// Name of the published figure in a row.
 pub(crate) const PUBLISHED: &str = "published, two cards";
-/// The row that the part is known by.
+/// The main row of the part.
 pub(crate) const TRANSLATE: &str = "PIN translate, ISO-0 to ISO-0";
-/// What runs only once warm is run so many times as long before it is measured.
+/// A peer that is fast only once warm runs for this many times its time before it is measured.
 const WARMS: f64 = 2.0;
 
 /// A row of `data/payments.csv`.
@@ -28,18 +28,18 @@ pub(super) struct Row {
     pub operation: Operation,
     /// Requests a second at least; none where the figure is stated only.
     promise: Option<f64>,
-    /// What is hoped for.
+    /// The figure that is hoped for, in requests a second.
     stretch: Option<f64>,
-    /// What two cards were published with.
+    /// The published figure of two cards, in requests a second; none if unpublished.
     published: Option<f64>,
 }
 
-/// The rows, in their order.
+/// The rows of `data/payments.csv`, in their order.
 pub(super) fn rows() -> impl Iterator<Item = Row> {
     records(include_str!("../../data/payments.csv"))
 }
 
-/// Runs rows on the card of a home, and notes what its processor takes for a request.
+/// Runs rows on the card of a home, and notes its processor time for a request.
 ///
 /// # Errors
 /// [`LabError`] where a card or a package fails, or says what it must not.
@@ -83,7 +83,7 @@ fn measured(
     }
     let mut ours = Vec::new();
     for round in 0..effort.rounds {
-        // In turn, and back: a drift of the machine falls on all.
+        // The order is reversed in every second round, so that a drift of the machine falls on all sides.
         let all = 0..=sides.len();
         let order: Vec<usize> = if round % 2 == 0 { all.collect() } else { all.rev().collect() };
         for place in order {
@@ -114,14 +114,14 @@ fn measured(
     Ok(Measure { others: others.into_iter().chain(published).collect(), ..measure })
 }
 
-/// The card's rate over a time; the caller is bound to another processor than it.
+/// The card's rate over `seconds`; the caller is bound to another processor than the card.
 fn card(target: &mut Target, workload: &Workload, name: &str, taken: &mut Taken) -> Result<f64, LabError> {
     let run = bound(own(0), || target.run(workload))?;
     taken.note(name, run.processor_s.cards, run.operations);
     Ok(run.ops_per_s)
 }
 
-/// A package in a row; of one that is missing figures of zero, with what to install in its name.
+/// A package in a row. A missing package has figures of 0, and what to install in its name.
 fn other(name: &str, ours: &[f64], theirs: &[f64]) -> Other {
     Other {
         name: name.to_owned(),

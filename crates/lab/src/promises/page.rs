@@ -77,7 +77,7 @@ fn engine_line(row: &Measure, width: usize) -> String {
     format!("{:width$}  {figure:>16} {a:>9} {b:>9} {c:>9} {ports:>6}  {kept}", row.case)
 }
 
-/// What is promised and whether it is kept; nothing where nothing is.
+/// The promise and the verdict; empty without a promise.
 fn verdict(row: &Measure, not_kept: &str) -> String {
     let Some(promise) = row.promise else { return String::new() };
     let text = promise_text(promise);
@@ -90,7 +90,7 @@ fn verdict(row: &Measure, not_kept: &str) -> String {
     }
 }
 
-/// With as many digits as tell it from a promise beside it.
+/// A ratio with enough digits to tell it from the promise: three behind the point below 10, else one.
 fn ratio(value: f64) -> String {
     if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }
@@ -109,9 +109,9 @@ fn figure(value: f64) -> String {
     if value >= 1000.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// Writes `target/performance.json` and `docs/performance.md` with its plot below a folder. Where one part alone was
-/// measured, the rows of the others are taken over from `target/performance.json`, and the page says of when they are;
-/// where nothing of them is there, their sections stay in the page as they are.
+/// Writes `target/performance.json` and `docs/performance.md` with its plot below a folder. If only one part was
+/// measured, the rows of the others are taken from `target/performance.json`, and the page states their date. Without
+/// those rows, the sections of the other parts stay in the page as they are.
 ///
 /// # Errors
 /// [`LabError::Io`].
@@ -135,7 +135,7 @@ pub fn write(measures: &Measures, folder: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// With the rows of an earlier run for the parts that were not measured in this one.
+/// The measures with the rows of an earlier run for the parts that were not measured in this one.
 fn with_earlier(measures: &Measures, path: &Path) -> Measures {
     let mut all = measures.clone();
     let (Some(only), Ok(text)) = (measures.options.only, fs::read_to_string(path)) else { return all };
@@ -147,7 +147,7 @@ fn with_earlier(measures: &Measures, path: &Path) -> Measures {
     all
 }
 
-/// The whole page: what a visitor wants to know, the plot, how it was measured, and every row.
+/// The whole page: the summary, the plot, the conditions, and every row.
 fn page(measures: &Measures, has_plot: bool) -> String {
     let machine = Machine::this();
     let mut out = String::from("# Performance\n\n");
@@ -181,8 +181,8 @@ fn page(measures: &Measures, has_plot: bool) -> String {
     out
 }
 
-/// A page with what one part has to say in the place where it said it before, else behind the others, and on which
-/// machine and when: the head of the page is of the others. None where the page has no others.
+/// The page with the section of one part replaced, or added behind the others, with machine and date, because the head
+/// of the page describes the other parts. None if the page has no other part.
 fn with_section(before: &str, measures: &Measures) -> Option<String> {
     let machine = Machine::this();
     let text = sections(measures);
@@ -225,7 +225,7 @@ fn with_section(before: &str, measures: &Measures) -> Option<String> {
     Some(out)
 }
 
-/// What each part has to say that has rows.
+/// The sections of all parts that have rows.
 fn sections(measures: &Measures) -> String {
     let mut out = String::new();
     let mut levels: Vec<&str> = Vec::new();
@@ -248,7 +248,7 @@ fn sections(measures: &Measures) -> String {
     out
 }
 
-/// A column: its head, which begins with `>` where figures stand at the right, and its cell of a row.
+/// A column: its head, which begins with `>` for right-aligned figures, and the cell of a row.
 type Column = (&'static str, fn(&Measure) -> String);
 
 const MEASURE: Column = ("measure", |row| row.case.clone());
@@ -260,15 +260,15 @@ const RATIO: Column = (">ratio", |row| row.ratio.map_or(String::new(), |ratio| f
 const RATIO_SPREAD: Column = ("its spread", |row| spread(row.ratio_spread, |ratio| format!("{ratio:.3}")));
 const PROMISED: Column = ("promised", |row| verdict(row, "**not kept**"));
 const BOUND: Column = ("what bounds it", |row| row.bound.clone());
-/// What most parts show of a row.
+/// The columns of most parts.
 const BOTH_SIDES: &[Column] = &[MEASURE, FIGURE, SPREAD, PEER, ITS_FIGURE, RATIO, PROMISED];
-/// The same with how far the rounds' ratios spread, and what bounds the figure.
+/// [`BOTH_SIDES`] with the spread of the rounds' ratios, and the bound of the figure.
 const BOUNDED: &[Column] = &[MEASURE, FIGURE, SPREAD, PEER, ITS_FIGURE, RATIO, RATIO_SPREAD, PROMISED, BOUND];
 
-/// A part of the page after the engine's: its rows, with what is said above them.
+/// A section of the page after the engine's: its rows, with the text above them.
 struct Section {
     part: Part,
-    /// Which of the part's rows it is about.
+    /// Whether a row belongs to the section.
     of: fn(&Measure) -> bool,
     /// Heading and text.
     text: fn(&Options) -> String,
@@ -419,7 +419,7 @@ const SECTIONS: [Section; 12] = [
     },
 ];
 
-/// Writes a table. What bounds one row after the other alike is said at the first of them.
+/// Writes a table. A bound that several rows in succession share is stated in the first of them.
 fn write_table(out: &mut String, columns: &[Column], rows: &[&Measure]) {
     let heads: String =
         columns.iter().map(|(head, _)| format!(" {} |", head.trim_start_matches('>'))).collect();
@@ -492,7 +492,7 @@ fn its_figure(row: &Measure, library: &str) -> String {
     other(row, library).map_or(String::new(), |other| figure(other.value))
 }
 
-/// A package that computes the same: its rate, and how many times as many a card does; or what is missing.
+/// The cell of a package: its rate and the card's ratio to it, or the text that it is missing.
 fn package(other: &Other) -> String {
     if payments::is_missing(&other.name) {
         return other.name.clone();
@@ -515,9 +515,9 @@ fn spread(ends: Option<(f64, f64)>, figure: fn(f64) -> String) -> String {
     ends.map_or(String::new(), |(low, high)| format!("{} to {}", figure(low), figure(high)))
 }
 
-/// The heading of what is said of all rows.
+/// Heading of the section on the conditions of all rows.
 const HOW: &str = "## How it was measured";
-/// The page.
+/// Path of the page.
 const PAGE: &str = "docs/performance.md";
-/// Where the plot lies, beside the page that shows it.
+/// Path of the plot, beside the page.
 const PLOT: &str = "docs/performance.svg";

@@ -6,7 +6,7 @@ use engine::Level;
 
 pub(super) const PEER: &str = "OpenSSL";
 
-/// The rows that have OpenSSL beside them, as an SVG; None where there is none.
+/// The rows that have OpenSSL beside them, as an SVG; none if there is no such row.
 pub(super) fn ratios(rows: &[Measure]) -> Option<String> {
     let mut drawn: Vec<DotRow> = Vec::new();
     for row in rows.iter().filter(|row| row.part == Part::Engine) {
@@ -26,7 +26,7 @@ pub(super) fn ratios(rows: &[Measure]) -> Option<String> {
             drawn.push(DotRow { name: row.case.clone(), tracks: vec![Vec::new()] });
             drawn.len() - 1
         });
-        // The highest level comes first, and lies above the others.
+        // The mark of the highest level is drawn above the others.
         drawn[place].tracks[0].splice(0..0, promise.into_iter().chain([dot]));
     }
     let levels = Level::ALL.into_iter().rev();

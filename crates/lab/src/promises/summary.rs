@@ -1,4 +1,4 @@
-//! What a visitor wants to know first: the main rows in a line each, and how many promises are kept.
+//! The summary for visitors: the main rows in a line each, and the number of kept promises.
 
 use super::page::other;
 use super::{Measure, Part};
@@ -11,10 +11,10 @@ use crate::queues::promised::isolated_case;
 use crate::tls::promised::FULL_RSA;
 use std::fmt::Write;
 
-/// Names of promises that are not kept are told as long as they are few.
+/// Promises that are not kept are named up to this number.
 const NAMED_MAX: usize = 6;
 
-/// A line: the row by the beginning of its name, the part that it is of, and what it shows.
+/// A line: the part, the beginning of the row's name, and the title.
 type Line = (Part, String, &'static str);
 
 /// The lines, where their rows were measured: the engine beside OpenSSL, what a card costs, a file beside gpg, a
@@ -79,7 +79,7 @@ pub(super) fn text(rows: &[Measure], machine: &Machine) -> String {
     out
 }
 
-/// A line: beside OpenSSL where the row has it, else beside what the row is compared with.
+/// A line with the ratio to OpenSSL if the row has it, else to the row's peer.
 fn line(row: &Measure, title: &str) -> String {
     let openssl = other(row, super::plot::PEER).map(|other| (other.name.as_str(), other.ratio));
     let (peer, ratio) = match openssl.or_else(|| Some((row.peer.as_str(), row.ratio?))) {
@@ -90,7 +90,7 @@ fn line(row: &Measure, title: &str) -> String {
     format!("| {title} | {ours} {} | {peer} | {ratio} |", row.unit)
 }
 
-/// A ratio in as many digits as people quote.
+/// A ratio with few digits.
 fn short(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 10.0 => thousands(ratio.round() as u64),

@@ -1,4 +1,5 @@
-//! The page as a browser draws it, on a phone, a tablet and a desk: nothing leaves its frame, nothing scrolls sideways.
+//! Tests that draw the page in a browser at the widths of a phone, a tablet and a desk: nothing leaves its frame,
+//! nothing scrolls sideways.
 
 use super::html::tests::made;
 use std::ffi::OsStr;
@@ -8,10 +9,10 @@ use std::process::Command;
 
 /// Widths of the window, in pixels.
 const WIDTHS: [u32; 3] = [390, 768, 1280];
-/// Names a folder that is to keep the page, and a picture of it at each width, for people to look at.
+/// Environment variable with a folder for the page and a picture of it at each width, for people to look at.
 const PICTURES: &str = "CRYPTAND_PICTURES";
 
-/// A browser that draws pages without a screen; none where this machine has none.
+/// The path of a browser without a screen; none if this machine has none.
 fn browser() -> Option<PathBuf> {
     let programs = ["chromium", "chromium-browser", "google-chrome"];
     let path = std::env::var_os("PATH")?;
@@ -20,15 +21,14 @@ fn browser() -> Option<PathBuf> {
     all.find(|program| program.exists())
 }
 
-/// What is drawn in place of the page's own style: nothing, and letters about a fifth wider than those of the widest
-/// fonts of screens.
+/// Styles added to the page: none, and letters about a fifth wider than those of the widest screen fonts.
 const STYLES: [&str; 2] = [
     "",
     "<style>* { font-family: 'DejaVu Sans', Verdana, sans-serif !important; letter-spacing: 0.1em !important; }</style>",
 ];
 
-/// What a browser finds out of place: elements beyond the right edge, unless a frame of a table that is within it shows
-/// them, and letters beyond the frame of their chart, or, in letters that are wider than any, beyond the page.
+/// Script that lists misplaced elements: those beyond the right edge, unless they scroll within a table's frame; and
+/// letters beyond the frame of their chart, or, with the widest letters, beyond the page.
 const LOOK: &str = "<script>addEventListener('load', () => {
     const wrong = [], page = document.documentElement;
     for (const one of document.querySelectorAll('body *')) {
@@ -47,11 +47,11 @@ const LOOK: &str = "<script>addEventListener('load', () => {
     document.body.textContent = 'LOOKED ' + wrong.slice(0, 9).join(' | ') + ' END';
 })</script>";
 
-/// What the frame's page says becomes what the page around it says.
+/// Script that copies the result of the framed page to the page around it.
 const WATCH: &str = "<script>addEventListener('load', () => setTimeout(() => {
     document.body.textContent = document.querySelector('iframe').contentDocument.body.textContent }, 0))</script>";
 
-/// A page in a frame: a window is never as narrow as a phone.
+/// A page with `page` in a frame of this width, since a window cannot be as narrow as a phone.
 fn framed(page: &str, width: u32, height: u32) -> String {
     let page = page.replace('&', "&amp;").replace('"', "&quot;");
     format!(

@@ -5,7 +5,7 @@ use crate::kit::statistics::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The rates of a report by name of the case, those of queues and tenants among them.
+/// The rates of a report by name of the case, queues and tenants included.
 fn rates(report: &Report) -> BTreeMap<String, Summary> {
     let sweeps = report.results.0.iter().map(|(case, result)| (case.clone(), result.ops_per_s));
     let queues = report.queues.0.iter();
@@ -13,8 +13,8 @@ fn rates(report: &Report) -> BTreeMap<String, Summary> {
     sweeps.chain(queues).collect()
 }
 
-/// A table of the cases that both reports hold: rates, the ratio of `b` to `a`, and whether it lies
-/// outside of what the runs of either spread over. Cases of one report only are named below it.
+/// A table of the cases that both reports hold: rates, the ratio of `b` to `a`, and whether the ratio lies outside the
+/// spread of either report's runs. Cases of only one report are named below the table.
 pub fn compare(a: &Report, b: &Report) -> String {
     let mut out = String::new();
     let side = |report: &Report| {

@@ -34,7 +34,7 @@ pub fn page(report: &Report, published: &[Row]) -> String {
     document(&format!("Cryptand report, {}", date(report)), &body)
 }
 
-/// Whether the report holds the sweeps; one of the other parts alone does not.
+/// Whether the report holds the sweeps; a report of one other part does not.
 fn has_sweeps(report: &Report) -> bool {
     let is_other = !report.queues.0.is_empty()
         || !report.openpgp.0.is_empty()
@@ -47,7 +47,7 @@ fn date(report: &Report) -> String {
     utc_text(report.made_unix_s)
 }
 
-/// What a visitor wants to know first: which machine, how fast, beside what, and how far to trust it.
+/// The summary for visitors: machine, rates, comparison figures, and limits of trust.
 fn opening(report: &Report, published: &[Row]) -> Markup {
     let machine = &report.machine;
     let rates = sweeps::tiles(&report.results, published)
@@ -86,7 +86,7 @@ fn opening(report: &Report, published: &[Row]) -> Markup {
     }
 }
 
-/// How the figures came about.
+/// The conditions of the measurement.
 fn facts(report: &Report) -> Markup {
     let machine = &report.machine;
     let thorough = report.thoroughness;
@@ -170,7 +170,7 @@ fn contents(report: &Report) -> Markup {
 
 const STATEMENTS: &str = "Published statements";
 
-/// Statements that are confirmed, refuted and not testable.
+/// Numbers of statements that are confirmed, refuted and not testable.
 fn counts(report: &Report) -> (usize, usize, usize) {
     let count = |wanted: fn(&Verdict) -> bool| shown(report).filter(|one| wanted(&one.verdict)).count();
     (
@@ -180,7 +180,7 @@ fn counts(report: &Report) -> (usize, usize, usize) {
     )
 }
 
-/// Without the sweeps there is nothing to say of the statements that need them.
+/// The judged statements to show: without the sweeps, only those with a measured figure.
 fn shown(report: &Report) -> impl Iterator<Item = &crate::experiment::judged::Judged> {
     report.judged.iter().filter(|one| has_sweeps(report) || one.measured.is_some())
 }

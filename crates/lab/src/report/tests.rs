@@ -1,4 +1,4 @@
-//! Reports of a made-up bench: nothing is measured, every path of the report is.
+//! Reports of a made-up bench, which measures nothing: these tests run all code of the report.
 
 use super::*;
 use crate::load::made_up::MadeUp;

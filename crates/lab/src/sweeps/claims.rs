@@ -1,4 +1,4 @@
-//! The published statements about scaling, held against what was measured.
+//! The published statements about scaling, judged by the measurements.
 //!
 //! Each statement that this house can test is a row of [`TESTS`]: what is compared, at which lengths,
 //! and what the figure must be. Every other statement (about parts, limits and set-up of the
@@ -34,14 +34,13 @@ pub fn sweep_fit(
     fit(&points?)
 }
 
-/// Every workload that the tests of this machine need.
+/// Every workload that the tests need on a machine with `online` processors.
 pub fn cases(online: usize) -> Vec<Workload> {
     let pairs = TESTS.iter().flat_map(|test| test.pairs(online)).flat_map(|(over, under)| [over, under]);
     pairs.chain(TESTS.iter().flat_map(|test| test.singles())).collect()
 }
 
-/// Holds the statements against the results of a machine with this many processors. Statements
-/// without a test are left out.
+/// Judges the statements by the results of a machine with `online` processors. Statements without a test are left out.
 pub fn judge(claims: &[Claim], results: &Results, online: usize) -> Vec<Judged> {
     let judged = claims.iter().filter_map(|claim| {
         let test = TESTS.iter().find(|test| test.id == claim.id)?;
@@ -142,7 +141,7 @@ mod tests {
         let native = judged.iter().find(|judged| judged.id == "z990.c.native-n-cps").unwrap();
         assert_eq!(native.verdict, Verdict::Refuted);
         assert!((native.measured.unwrap() - 2f64.sqrt()).abs() < 1e-9);
-        // Cards that gain nothing from a second job, and are slow with one.
+        // Cards that gain nothing from a second job, and are slow with one job.
         let judged = judge(&claims(), &results(2, |_| 1000.0), 2);
         assert_eq!(verdict(&judged, "z990.c.pcixcc-tdes-7job-gain-max"), Verdict::Refuted);
     }

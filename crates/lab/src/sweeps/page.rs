@@ -1,5 +1,5 @@
-//! The part of a report's page on the sweeps: what an operation costs before its first byte, then every published table
-//! with a chart.
+//! The part of a report's page on the sweeps: the cost of an operation before its first byte, then every published
+//! table with a chart.
 
 use super::claims;
 use super::results::{CaseResult, Results};
@@ -14,7 +14,7 @@ use crate::published::Row;
 use maud::{Markup, html};
 use wire::control::LevelLimit;
 
-/// Published cells that head a report: what, and the row.
+/// Published cells that head a report: title and row.
 const TILES: [(&str, &str); 5] = [
     ("DES-CBC, 64 bytes, through the facility", "z990.4.2.2.kmc-dea.64.ops"),
     ("Triple-DES-CBC, 4 KiB, native", "z990.4.2.1.kmc-tdea.4096.ops"),
@@ -38,7 +38,7 @@ pub(crate) const SECTIONS: [(&str, &str, &str); 11] = [
     ("ztpf.", "z/TPF", "The user-data API"),
 ];
 
-/// The main rates: what, the rate here and the published one, both a second.
+/// The main rates: title, the rate here and the published one, both a second.
 pub(crate) fn tiles(results: &Results, published: &[Row]) -> Vec<(String, f64, f64)> {
     let tile = |(title, id): (&str, &str)| {
         let row = published.iter().find(|row| row.id() == id)?;
@@ -61,7 +61,7 @@ fn anchor(prefix: &str) -> String {
     prefix.trim_end_matches('.').replace('.', "-")
 }
 
-/// The whole part.
+/// The part of the page: start costs, then every published table with its chart.
 pub(crate) fn section(results: &Results, published: &[Row]) -> Markup {
     let tables = sweep::tables(published);
     html! {
@@ -212,21 +212,21 @@ fn anomaly(published: &[Row], id: &str) -> Markup {
     html! { @if let Some((number, _)) = number { sup title=(note) { "A" (number) } } }
 }
 
-/// The same case at the portable level, and the rate of the engine over it.
+/// The result of the same case at the portable level, and the engine's rate over it.
 fn software<'a>(results: &'a Results, cell: &Cell) -> Option<(&'a CaseResult, f64)> {
     let workload = cell.workload.as_ref()?;
     let portable = Workload { level: Some(LevelLimit::Portable), ..workload.clone() };
     Some((results.of(&portable)?, results.ratio(workload, &portable)?))
 }
 
-/// The same operation and length by another library, and our rate over its.
+/// The result of the same operation and length in another library, and our rate over it.
 fn peer<'a>(results: &'a Results, cell: &Cell) -> Option<(&'a CaseResult, f64)> {
     let workload = cell.workload.as_ref()?;
     let beside = Peer::beside(workload)?;
     Some((results.of(&beside)?, results.ratio(workload, &beside)?))
 }
 
-/// What a table shows beside the published and the measured rate.
+/// The optional columns of a table, beside the published and the measured rate.
 #[derive(Clone, Copy)]
 struct Beside {
     software: bool,

@@ -1,4 +1,4 @@
-//! Which cases a report runs, and how long that takes.
+//! The cases of a report's sweeps, and their estimated time.
 
 use super::claims;
 use super::sweep;
@@ -12,10 +12,10 @@ use std::collections::HashSet;
 use wire::control::LevelLimit;
 use wire::verb::Verb;
 
-/// What a report runs.
+/// The plan of the sweeps.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How thoroughly.
+    /// Passes and seconds.
     pub thoroughness: Thoroughness,
     /// The cases, each once.
     pub cases: Vec<Workload>,
@@ -33,7 +33,7 @@ pub const FULL: Thoroughness = Thoroughness { passes: 5, seconds: 1.0, seconds_m
 impl Plan {
     /// Every case of the published sweeps and of the statements about scaling, on this machine.
     pub fn new(rows: &[Row], thoroughness: Thoroughness) -> Self {
-        // The peer's benchmark takes whole seconds: more than a bounded report has.
+        // The peer's benchmark takes whole seconds, too long for a bounded report.
         let with_peer = thoroughness.seconds_max.is_none() && Peer::find().is_some();
         Self::with_peer(rows, thoroughness, with_peer)
     }
@@ -61,7 +61,7 @@ impl Plan {
         for workload in claims::cases(processors_online()) {
             add(workload);
         }
-        // The cases of the software provider run together, in a process of their own.
+        // The cases at the portable level run together, in a process of their own.
         cases.sort_by_key(|case| case.level.is_some());
         Self { thoroughness, ..Self::of(cases) }
     }
@@ -79,8 +79,8 @@ impl Plan {
     }
 }
 
-/// How long one run of a case takes that measures for this long, in seconds: it measures for its time, or until each
-/// of its jobs has been answered once, whichever is longer.
+/// Seconds of one run of a case that is to measure for `seconds`: these, or the time until each of its jobs has been
+/// answered once, whichever is longer.
 pub(super) fn case_seconds(case: &Workload, seconds: f64) -> f64 {
     const SET_UP_SECONDS: f64 = 0.01;
     let processors = processors_online() as f64;
@@ -88,7 +88,7 @@ pub(super) fn case_seconds(case: &Workload, seconds: f64) -> f64 {
     seconds.max(round) + SET_UP_SECONDS
 }
 
-/// About how long one operation takes on one processor, in seconds; on the long side.
+/// Estimated seconds that one operation takes on one processor, rather too many than too few.
 fn operation_seconds(case: &Workload) -> f64 {
     let bytes = case.bytes as f64;
     match case.operation {

@@ -1,4 +1,4 @@
-//! What the cases of a report gave, summed up over their runs.
+//! The results of a report's cases, summed up over their runs.
 
 use crate::kit::statistics::{Summary, compare, median};
 use crate::load::{Measurement, Workload};
@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 pub struct CaseResult {
     /// Name of the case.
     pub case: String,
-    /// What was run.
+    /// The workload that was run.
     pub workload: Workload,
-    /// Level of whoever did the work.
+    /// Level that did the work: of the engine, or of the cards.
     pub level: String,
-    /// Requests that it would like in one batch.
+    /// Requests that the engine prefers in one batch.
     pub lanes: usize,
     /// Operations per second.
     pub ops_per_s: Summary,
     /// Median latency in nanoseconds.
     pub p50_ns: Summary,
-    /// Latency that 99 of 100 requests keep, in nanoseconds.
+    /// 99th percentile of latency in nanoseconds.
     pub p99_ns: Summary,
     /// Processor time of the caller for one operation, in nanoseconds; median.
     pub caller_ns: f64,
@@ -32,12 +32,12 @@ pub struct CaseResult {
     pub utilisation: f64,
     /// Operations per second at full utilisation; median.
     pub itr: f64,
-    /// The rate of each run, in the order of the passes: neighbours of other cases by position.
+    /// The rate of each run, in the order of the passes: runs of the same pass are neighbours.
     pub rates: Vec<f64>,
 }
 
 impl CaseResult {
-    /// Sums up the runs of a case; none where there is none.
+    /// Sums up the runs of a case; none without runs.
     pub fn new(workload: &Workload, runs: &[Measurement]) -> Option<Self> {
         let first = runs.first()?;
         let values = |value: fn(&Measurement) -> f64| runs.iter().map(value).collect::<Vec<f64>>();
@@ -79,7 +79,7 @@ fn per_operation_ns(run: &Measurement, seconds: f64) -> f64 {
 pub struct Results(pub BTreeMap<String, CaseResult>);
 
 impl Results {
-    /// The result of a workload.
+    /// The result of a workload; none if it was not run.
     pub fn of(&self, workload: &Workload) -> Option<&CaseResult> {
         self.0.get(&workload.case())
     }

@@ -11,7 +11,7 @@ use crate::kit::digits::rounded;
 use crate::load::{Interface, Workload};
 use crate::published::{Row, Sheet};
 
-/// What was measured: the results, the statements held against them, and the engine's level.
+/// The measured results, the judged statements, and the engine's level.
 #[derive(Clone, Copy)]
 pub(crate) struct Measured<'a> {
     pub results: &'a Results,
@@ -101,7 +101,7 @@ fn measured(report: Measured<'_>, row: &Row, published: &[Row]) -> (Option<f64>,
             }
             None => not_yet(),
         },
-        // What the text says without a table: the statement of the same name.
+        // A published row of the text without a table: the statement of the same name gives its figure.
         _ => {
             let claim = row.field("note").rsplit_once("claim ").map(|(_, id)| id);
             match report.judged.iter().find(|judged| Some(judged.id.as_str()) == claim) {
@@ -122,7 +122,7 @@ fn case<'a>(report: Measured<'a>, row: &Row) -> Option<&'a CaseResult> {
     report.results.of(&sweep::workload(row)?)
 }
 
-/// A printed ratio: the row's own configuration over one card with its jobs.
+/// A printed ratio: the row's own configuration over one card with the jobs of one card.
 fn cell_ratio(report: Measured<'_>, row: &Row, published: &[Row]) -> Option<f64> {
     let over = sweep::workload(row)?;
     let under = published.iter().filter(|other| {

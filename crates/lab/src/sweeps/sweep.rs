@@ -1,4 +1,4 @@
-//! Which workload stands for which published row.
+//! The workload that stands for each published row.
 //!
 //! The tables of the published reports that the report runs, each as rows (a length or a service) and
 //! series (which cards, how many jobs). A cell without a published figure that the reports held is
@@ -23,12 +23,12 @@ const KEPT_ASIDE: [(&str, &str, u32, u32); 6] = [
     ("z990.4.5.3.pka", "*", 4, 28),
 ];
 
-/// What a table varies from row to row.
+/// The quantity that varies from row to row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// The length of the data in bytes.
+    /// The length of the data, in bytes.
     Length,
-    /// The service.
+    /// The service, with its key.
     Service,
 }
 
@@ -37,17 +37,17 @@ pub enum Axis {
 pub struct Table {
     /// Document, section and table, joined by dots.
     pub id: String,
-    /// What it shows, for people.
+    /// Title of the table, for people.
     pub title: String,
-    /// How today's measurement differs from the published one; empty where it does not.
+    /// How the measurement here differs from the published one; empty if it does not.
     pub remark: String,
-    /// What its rows are.
+    /// The quantity that varies from row to row.
     pub axis: Axis,
-    /// Its rows: lengths in bytes, or services with their keys.
+    /// Names of the rows: lengths in bytes, or services with their keys.
     pub rows: Vec<String>,
-    /// Its series.
+    /// The columns of the table.
     pub series: Vec<Series>,
-    /// Its cells, row by row, one for each series.
+    /// The cells, row by row, one for each series.
     pub cells: Vec<Cell>,
 }
 
@@ -63,7 +63,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// What the column is called.
+    /// Heading of the column.
     pub fn name(&self) -> String {
         let jobs = format!("{} job{}", self.jobs, if self.jobs == 1 { "" } else { "s" });
         match self.cards {
@@ -74,23 +74,23 @@ impl Series {
     }
 }
 
-/// What the reports printed for a cell.
+/// The printed content of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Printed {
-    /// This rate, in the row of this name.
+    /// A rate, in the published row of this name.
     Rate(f64, String),
     /// A rate that these tables keep aside.
     KeptAside,
-    /// Nothing.
+    /// An empty cell.
     Nothing,
 }
 
 /// One cell of a table.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// What the reports printed.
+    /// The printed content.
     pub printed: Printed,
-    /// What is run for it; none where no code serves it yet.
+    /// The workload that is run for the cell; none if no code serves it yet.
     pub workload: Option<Workload>,
 }
 
@@ -101,7 +101,7 @@ impl Table {
     }
 }
 
-/// What is known of a table beyond its rows.
+/// The fixed facts of a table, beyond its rows.
 #[derive(Deserialize)]
 struct Known {
     id: String,
@@ -118,7 +118,7 @@ pub fn tables(rows: &[Row]) -> Vec<Table> {
     TABLES.iter().map(|known| table(known, rows)).collect()
 }
 
-/// Whether a published row is of a table that the report runs.
+/// Whether a published row belongs to a table that the report runs.
 pub fn is_run(row: &Row) -> bool {
     let table = row.table_id();
     let sections = ["4.2.1", "4.2.2", "4.3", "4.4", "4.5.1", "4.5.2", "4.5.3", "5.2.1", "5.2.2", "5.2.3"];
@@ -126,11 +126,10 @@ pub fn is_run(row: &Row) -> bool {
         || (row.field("document") == "z990" && sections.contains(&row.field("section")))
 }
 
-/// The workload that stands for a published row; none where no code serves it yet, or the row is
-/// about several.
+/// The workload that stands for a published row; none if no code serves it yet, or if the row is about several.
 pub fn workload(row: &Row) -> Option<Workload> {
     let cards = row.engine_count.unwrap_or(0);
-    // Where a table states no jobs, one card and one job are meant.
+    // A table that states no jobs means one card and one job.
     let jobs = row.jobs.unwrap_or(1);
     let (operation, personality) = operation(row)?;
     let interface = match row.field("engine") {
@@ -176,7 +175,7 @@ fn operation(row: &Row) -> Option<(Operation, Option<Personality>)> {
         "pin-generate-alternate" => Operation::Payment(Payment::PinGenerateAlternate),
         "pin-translate" => Operation::Payment(Payment::PinTranslate),
         "pin-translate-ukpt" => Operation::Payment(Payment::PinTranslateDukpt),
-        // The published one has the key of its block derived too.
+        // In the published row the key of the PIN block is derived too.
         "pin-verify" => Operation::Payment(Payment::PinVerifyDukpt),
         "key-generate" => Operation::Verb { verb: Verb::KeyGenerate, key: None },
         _ => return None,
@@ -250,7 +249,7 @@ fn series_of(row: &Row) -> Series {
     }
 }
 
-/// What a row of a table is called: its length, or its service with the key.
+/// Name of a row of a table: its length, or its service with the key.
 fn name(row: &Row) -> String {
     match (row.data_bytes, row.key_bits) {
         (Some(bytes), _) => bytes.to_string(),

@@ -13,14 +13,14 @@ use std::sync::atomic::AtomicBool;
 use wire::control::{Personality, PollMode};
 use wire::tenant::Tenant;
 
-/// What a home's cards are like.
+/// The number and kind of a home's cards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Coprocessors.
+    /// Number of coprocessors.
     pub cards: usize,
-    /// Processor that they are bound to; none leaves it to the system.
+    /// Processor that the cards are bound to; none leaves it to the system.
     pub processor: Option<u32>,
-    /// What the program of timed cards reads; none for cards as they are.
+    /// Timings for the program of timed cards; none for cards that are not timed.
     pub timings: Option<String>,
 }
 
@@ -30,7 +30,7 @@ pub struct Cards {
     tenants: Vec<Tenant>,
 }
 
-/// What the cards did so far.
+/// Counters of the cards so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Done {
     /// Requests that were answered.
@@ -40,7 +40,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// Requests of a pass, on average, since an earlier look.
+    /// Mean requests of a pass since an earlier reading.
     pub fn fill_since(&self, before: Self) -> f64 {
         let passes = self.passes.saturating_sub(before.passes).max(1);
         self.requests.saturating_sub(before.requests) as f64 / passes as f64
@@ -48,7 +48,7 @@ impl Done {
 }
 
 impl Cards {
-    /// Starts a home, and brings the desk's keys under labels.
+    /// Starts a home, and stores the desk's keys under labels.
     ///
     /// # Errors
     /// As [`Target::throwaway`]; [`LabError::Program`] where a key is refused.
@@ -73,7 +73,7 @@ impl Cards {
         Ok(cards)
     }
 
-    /// Makes a tenant, or takes the one of its name; gives the file of its credential.
+    /// Makes a tenant, unless one of its name exists; gives the file of its credential.
     ///
     /// # Errors
     /// [`LabError::Facility`], [`LabError::Io`].
@@ -89,7 +89,7 @@ impl Cards {
         Ok(path)
     }
 
-    /// Brings a tenant that is there to these limits and cards.
+    /// Sets the limits and cards of an existing tenant.
     ///
     /// # Errors
     /// [`LabError::Facility`].
@@ -109,7 +109,7 @@ impl Cards {
         self.target.folder().ok_or_else(|| crate::load::Refusal::NoHome.into())
     }
 
-    /// The home as a program of its owner.
+    /// The home, opened as a program of its owner.
     ///
     /// # Errors
     /// As [`Cards::folder`].
@@ -117,12 +117,12 @@ impl Cards {
         self.target.facility().ok_or_else(|| crate::load::Refusal::NoHome.into())
     }
 
-    /// The home, for measuring what it does by itself.
+    /// The home as a target, for measuring its own cards.
     pub fn target(&mut self) -> &mut Target {
         &mut self.target
     }
 
-    /// Processes of the coprocessors, with what they are called when they are booked.
+    /// Processes of the coprocessors, each with the name under which it is booked.
     ///
     /// # Errors
     /// [`LabError::Facility`].
@@ -132,7 +132,7 @@ impl Cards {
         Ok(own.map(|card| (card.pid, format!("card {}", card.index))).collect())
     }
 
-    /// What all coprocessors did so far.
+    /// Counters of all coprocessors so far.
     ///
     /// # Errors
     /// [`LabError::Facility`].

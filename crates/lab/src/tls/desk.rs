@@ -1,4 +1,4 @@
-//! Where the measures of TLS work: a folder with keys and certificates, and where the programs are.
+//! The desk of the TLS measures: a folder with keys and certificates, and the paths of the programs.
 
 use crate::load::{LabError, target};
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// The name that certificates are for.
+/// Host name in the certificates.
 pub const NAME: &str = "localhost";
-/// The Debian packages that the measures take.
+/// Debian packages that the measures need.
 pub const PACKAGES: &str = "nginx libnginx-mod-stream openssl (`scripts/need bench` unpacks nginx)";
-/// nginx as `scripts/need bench` unpacks it, beside the folder of this program.
+/// Folder of nginx as `scripts/need bench` unpacks it, beside the folder of this program.
 const UNPACKED: &str = "nginx";
 
 /// A kind of key.
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every one.
+    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Rsa1024, Self::Rsa2048, Self::P256];
 
     /// The name for people.
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The beginning of its files' names.
+    /// The beginning of the names of this kind's files.
     pub const fn file(self) -> &'static str {
         match self {
             Self::Rsa1024 => "rsa1024",
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// The label of its key in a home.
+    /// Label of this kind's key in a home.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Rsa1024 => "LAB.TLS.RSA1024",
@@ -64,18 +64,18 @@ impl Kind {
     }
 }
 
-/// nginx, and where it loads its modules from.
+/// nginx, and the folder of its modules.
 #[derive(Clone, Debug)]
 pub struct Nginx {
     /// The program.
     pub program: PathBuf,
-    /// Its module for streams; none where it is not installed.
+    /// Module of nginx for streams; none if it is not installed.
     pub stream: Option<PathBuf>,
-    /// Its name with its version and that of its library.
+    /// Name and version of nginx and of its library.
     pub name: String,
 }
 
-/// The folder with everything in it; removed when it is dropped.
+/// The folder with all files; removed when the desk is dropped.
 pub struct Desk {
     folder: TempDir,
     ours: PathBuf,
@@ -84,7 +84,7 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Makes the folder with keys, and certificates that they sign themselves; the client's is signed by an authority.
+    /// Makes the folder with keys and self-signed certificates; the client's certificates are signed by an authority.
     ///
     /// # Errors
     /// [`LabError::Program`] where OpenSSL's command is not there or refuses, [`LabError::Io`].
@@ -107,32 +107,32 @@ impl Desk {
         &self.ours
     }
 
-    /// nginx, where it is there.
+    /// nginx; none if it is not installed.
     pub fn nginx(&self) -> Option<&Nginx> {
         self.nginx.as_ref()
     }
 
-    /// A file of the folder.
+    /// Path of a file of the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Chain of a kind of key.
+    /// File of the certificate chain of a kind of key.
     pub fn chain(&self, kind: Kind) -> PathBuf {
         self.path(&format!("{}.pem", kind.file()))
     }
 
-    /// Private key of a kind, in PEM.
+    /// File of the private key of a kind, in PEM.
     pub fn key(&self, kind: Kind) -> PathBuf {
         self.path(&format!("{}.key", kind.file()))
     }
 
-    /// Certificate of the authority of clients.
+    /// File of the certificate of the clients' authority.
     pub fn authority(&self) -> PathBuf {
         self.path("authority.pem")
     }
 
-    /// Certificate and key of a client.
+    /// Files of certificate and key of a client.
     pub fn client(&self, kind: Kind) -> (PathBuf, PathBuf) {
         (self.path(&format!("client-{}.pem", kind.file())), self.path(&format!("client-{}.key", kind.file())))
     }
@@ -147,7 +147,7 @@ impl Desk {
         Ok(path)
     }
 
-    /// Runs a program of its own; gives what it printed.
+    /// Runs a command; gives its standard output.
     ///
     /// # Errors
     /// [`LabError::Program`] with what it complains of.
@@ -207,7 +207,7 @@ impl Desk {
     }
 }
 
-/// nginx: as `scripts/need bench` unpacked it, else of the system.
+/// nginx as `scripts/need bench` unpacked it, else the system's; none without either.
 fn nginx() -> Option<Nginx> {
     let own = std::env::current_exe().ok()?;
     let unpacked = own.ancestors().skip(1).take(4).map(|folder| folder.join(UNPACKED));
@@ -229,7 +229,7 @@ fn nginx() -> Option<Nginx> {
     })
 }
 
-/// A program on the path.
+/// The path of a program in `PATH`; none if it is not there.
 fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())

@@ -1,4 +1,4 @@
-//! The load driver as a program: what it is told, and what it says of a run.
+//! The load driver as a program: its options, and its report of a run.
 
 use crate::cards::bound;
 use crate::load::LabError;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of the driver's complaint that are kept.
+/// Bytes of the driver's error text that are kept.
 const COMPLAINT_BYTES_MAX: usize = 2000;
 
 /// Protocol versions.
@@ -23,7 +23,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// As the driver takes it.
+    /// The version as an option of the driver.
     pub const fn typed(self) -> &'static str {
         match self {
             Self::Tls12 => "1.2",
@@ -31,7 +31,7 @@ impl Version {
         }
     }
 
-    /// As the driver says it.
+    /// The version in the driver's report.
     pub const fn said(self) -> &'static str {
         match self {
             Self::Tls12 => "TLSv1.2",
@@ -40,30 +40,30 @@ impl Version {
     }
 }
 
-/// When a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Length {
-    /// After so many seconds.
+    /// After this many seconds.
     Seconds(f64),
-    /// After so many transactions.
+    /// After this many transactions.
     Transactions(u64),
 }
 
-/// What connections carry.
+/// The data of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Data {
-    /// Nothing: a transaction is a handshake.
+    /// No data: a transaction is a handshake.
     None,
-    /// A request of HTTP whose path fills it up to so many bytes; the answer ends by its length.
+    /// A request of HTTP, whose path makes it `send` bytes long; the answer ends by its length.
     Http {
         /// Bytes of the request.
         send: usize,
     },
-    /// Messages of so many bytes each way, a number of them on a connection.
+    /// Messages of fixed lengths each way, `messages` of them on a connection.
     Messages {
         /// Bytes that the client sends.
         send: u64,
-        /// Bytes that it gets.
+        /// Bytes that the client receives.
         receive: u64,
         /// Messages of a connection.
         messages: u32,
@@ -72,7 +72,7 @@ pub enum Data {
     },
 }
 
-/// How sessions are resumed.
+/// The way in which sessions are resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ResumeBy {
     /// By ticket.
@@ -81,7 +81,7 @@ pub enum ResumeBy {
     SessionId,
 }
 
-/// One run of the driver.
+/// The options of one run of the driver.
 #[derive(Clone, Debug)]
 pub struct Drive {
     /// The address of the server.
@@ -90,47 +90,47 @@ pub struct Drive {
     pub connections: usize,
     /// Threads of the driver.
     pub threads: usize,
-    /// When it ends.
+    /// When the run ends.
     pub length: Length,
-    /// Seconds that are not counted before.
+    /// Warm-up in seconds, which is not counted.
     pub warm_up: f64,
-    /// Connections a second; none for as many as the server takes.
+    /// Connections a second; none for as many as the server accepts.
     pub rate: Option<f64>,
     /// Per cent of the connections that resume a session, and how.
     pub resume: Option<(u8, ResumeBy)>,
     /// Certificate and key of the client.
     pub client: Option<(PathBuf, PathBuf)>,
-    /// What connections carry.
+    /// The data of a connection.
     pub data: Data,
     /// Requests of HTTP on a connection; none for one.
     pub messages: Option<u32>,
-    /// The version.
+    /// The version of TLS.
     pub version: Version,
-    /// The suite: of TLS 1.3 by its name in the standard, of TLS 1.2 by OpenSSL's.
+    /// The cipher suite: for TLS 1.3 its name in the standard, for TLS 1.2 OpenSSL's.
     pub suite: String,
-    /// The group; none where the suite has its own key exchange.
+    /// The key exchange group; none if the suite has its own key exchange.
     pub group: Option<String>,
     /// Whether GnuTLS is the client, for suites that s2n-tls does not offer.
     pub is_gnutls: bool,
-    /// The certificate that signs the server's, or is it: it is checked.
+    /// The trusted certificate: the server's own, or the one that signs it.
     pub trusted: PathBuf,
-    /// Name that is asked for.
+    /// The server name that is asked for.
     pub name: String,
     /// Processes whose processor time is booked, by pid and name.
     pub processes: Vec<(u32, String)>,
-    /// Processor that it is bound to; none leaves it to the system.
+    /// Processor that the driver is bound to; none leaves it to the system.
     pub processor: Option<u32>,
 }
 
-/// Percentiles of a time, in microseconds.
+/// Mean, maximum and percentiles of a time, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Times {
-    /// Half of them took at most this long.
+    /// The 50th percentile.
     pub p50: f64,
-    /// 90 of 100.
+    /// The 90th percentile.
     pub p90: f64,
-    /// 99 of 100.
+    /// The 99th percentile.
     pub p99: f64,
     /// The longest.
     pub max: f64,
@@ -138,21 +138,21 @@ pub struct Times {
     pub mean: f64,
 }
 
-/// What was negotiated, and how often.
+/// Negotiated parameters, and the number of handshakes with them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Negotiated {
-    /// The version.
+    /// The version of TLS.
     pub version: String,
-    /// The suite.
+    /// The cipher suite.
     pub suite: String,
-    /// The group; empty without one.
+    /// The key exchange group; empty without one.
     pub group: Option<String>,
-    /// Handshakes.
+    /// Number of handshakes.
     pub count: u64,
 }
 
-/// The driver's own part.
+/// The driver's own processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Own {
@@ -162,17 +162,17 @@ pub struct Own {
     pub system_s: f64,
     /// Share of the time that its threads were busy, 0 to 1.
     pub busy: f64,
-    /// Whether it was the limit.
+    /// Whether the driver limited the rate.
     pub limit: bool,
 }
 
-/// A process that was booked.
+/// A process whose processor time is booked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Booked {
-    /// The process.
+    /// Process ID.
     pub pid: u32,
-    /// What it was called.
+    /// Name under which it is booked.
     pub name: String,
     /// Processor time in seconds, in the program.
     pub user_s: f64,
@@ -180,19 +180,19 @@ pub struct Booked {
     pub system_s: f64,
 }
 
-/// What the driver says of a run.
+/// The driver's report of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Driven {
-    /// How long was counted, in seconds.
+    /// The counted time, in seconds.
     pub seconds: f64,
-    /// Transactions that were done.
+    /// Completed transactions.
     pub transactions: u64,
-    /// Of them a second.
+    /// Transactions a second.
     pub per_second: f64,
-    /// Full handshakes.
+    /// Number of full handshakes.
     pub full: u64,
-    /// Resumed ones.
+    /// Number of resumed handshakes.
     pub resumed: u64,
     /// Messages that were answered.
     pub messages: u64,
@@ -200,15 +200,16 @@ pub struct Driven {
     pub bytes_sent: u64,
     /// Bytes received within TLS.
     pub bytes_received: u64,
-    /// What failed, by kind.
+    /// Failures by kind.
     pub errors: BTreeMap<String, u64>,
-    /// What was agreed on.
+    /// The negotiated parameters.
     pub negotiated: Vec<Negotiated>,
-    /// From the connection to the end of the handshake.
+    /// Time from the connection to the end of the handshake, in microseconds.
     pub handshake_us: Times,
-    /// From the begin, in open loops the intended one, to the end of the handshake or the last answer.
+    /// Time from the begin (in open loops the intended one) to the end of the handshake or the last answer, in
+    /// microseconds.
     pub transaction_us: Times,
-    /// The driver's own part.
+    /// The driver's own processor time.
     pub driver: Own,
     /// Processes that were booked.
     pub processes: Vec<Booked>,
@@ -239,7 +240,7 @@ impl Drive {
         }
     }
 
-    /// What the driver is told.
+    /// The options as arguments of the driver.
     pub fn arguments(&self) -> Vec<String> {
         let mut out: Vec<String> = vec![self.address.clone(), "--json".to_owned()];
         let mut add = |name: &str, value: String| out.extend([format!("--{name}"), value]);
@@ -295,7 +296,7 @@ impl Drive {
         out
     }
 
-    /// Runs the driver, and looks whether it did what was asked.
+    /// Runs the driver, and checks that the run was as asked.
     ///
     /// # Errors
     /// [`LabError::Program`] where it fails, something failed on the way, or something else was agreed on than asked;
@@ -304,7 +305,8 @@ impl Drive {
         self.run_beside(cryptand, stop, |_| ()).map(|(driven, ())| driven)
     }
 
-    /// The same, with something that is done while the driver runs, and is told its process; it must let that end.
+    /// As [`Drive::run`], with a closure that runs beside the driver. It gets the driver's process, and must let the
+    /// driver end.
     ///
     /// # Errors
     /// As [`Drive::run`].
@@ -338,7 +340,7 @@ impl Drive {
         Ok((driven, done))
     }
 
-    /// Whether a run is one of what was asked: figures of anything else are worthless.
+    /// Checks that a run was as asked: figures of any other run are worthless.
     ///
     /// # Errors
     /// [`LabError::Program`].
@@ -349,7 +351,7 @@ impl Drive {
                 driven.errors.iter().map(|(kind, count)| format!("{kind} {count} times")).collect();
             return wrong(format!("connections failed: {}", kinds.join(", ")));
         }
-        // Connections that are kept longer than the run end in no transaction.
+        // Connections that are kept longer than the run complete no transaction.
         if driven.transactions == 0 && driven.messages == 0 {
             return wrong("nothing was done".to_owned());
         }
@@ -394,7 +396,7 @@ impl Drive {
                 driven.bytes_received, driven.messages
             ));
         }
-        // A connection that ends within what is counted may have had its answer before.
+        // A connection that ends within the counted time may have had its answer before.
         let in_flight = self.connections as u64;
         if !matches!(self.data, Data::None) && driven.messages + in_flight < driven.transactions {
             return wrong(format!("{} messages in {} transactions", driven.messages, driven.transactions));
@@ -403,30 +405,30 @@ impl Drive {
     }
 }
 
-/// A path that makes a request of HTTP about so many bytes long.
+/// A path that makes a request of HTTP about `bytes` bytes long.
 fn http_path(bytes: usize, name: &str) -> String {
     let around = "GET / HTTP/1.1\r\nHost: \r\n\r\n".len() + name.len();
     format!("/{}", "x".repeat(bytes.saturating_sub(around)))
 }
 
 impl Driven {
-    /// Processor time of what was booked, in seconds.
+    /// Processor time of all booked processes, in seconds.
     pub fn booked_s(&self) -> f64 {
         self.processes.iter().map(|one| one.user_s + one.system_s).sum()
     }
 
-    /// Processor time of what was booked under names that begin so, in seconds.
+    /// Processor time of the processes booked under names that begin with `name`, in seconds.
     pub fn booked_of(&self, name: &str) -> f64 {
         let of = self.processes.iter().filter(|one| one.name.starts_with(name));
         of.map(|one| one.user_s + one.system_s).sum()
     }
 
-    /// Processor time of what was booked in the kernel, in seconds.
+    /// Processor time in the kernel of the processes booked under names that begin with `name`, in seconds.
     pub fn system_of(&self, name: &str) -> f64 {
         self.processes.iter().filter(|one| one.name.starts_with(name)).map(|one| one.system_s).sum()
     }
 
-    /// Processor time of one transaction, in microseconds.
+    /// Processor time of all booked processes for one transaction, in microseconds.
     pub fn us_per_transaction(&self) -> f64 {
         1e6 * self.booked_s() / self.transactions.max(1) as f64
     }
@@ -436,7 +438,7 @@ impl Driven {
 pub(crate) mod tests {
     use super::*;
 
-    /// As the driver prints it.
+    /// A report of the driver.
     pub(crate) const SAMPLE: &str = r#"{"target":"127.0.0.1:1","library":"s2n","seconds":1.5,"connections":64,"transactions":3000,
         "per_second":2000.0,"full":3000,"resumed":0,"messages":3000,"bytes_sent":6144000,"bytes_received":6144000,"errors":{},
         "negotiated":[{"version":"TLSv1.3","suite":"TLS_AES_128_GCM_SHA256","group":"X25519","count":3000}],

@@ -18,11 +18,11 @@ use sides::Bench;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The row that the part is known by.
+/// The main row of the part.
 pub(crate) const FULL_RSA: &str = "full TLS 1.3, RSA-2048 on a card";
-/// Rounds of a row at the most: the part is to end within a few minutes.
+/// Maximum number of rounds of a row, so that the part ends within a few minutes.
 const ROUNDS_MAX: usize = 5;
-/// A side works so many times as long as one of an engine row.
+/// A side works this many times as long as a side of an engine row.
 const LONGER: f64 = 10.0;
 
 type Group = fn(&mut Bench) -> Result<Vec<Measure>, LabError>;
@@ -70,7 +70,7 @@ fn effort(options: &Options) -> Effort {
     Effort::of(options, ROUNDS_MAX, LONGER)
 }
 
-/// What is said above the rows.
+/// The text above the rows.
 pub(crate) fn remark(options: &Options) -> String {
     let Effort { rounds, seconds } = effort(options);
     format!(

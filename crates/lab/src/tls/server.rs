@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 /// How long a server may take until it accepts connections.
 const START_MAX: Duration = Duration::from_secs(60);
-/// How long it may take to end.
+/// How long a server may take to end.
 const STOP_MAX: Duration = Duration::from_secs(5);
-/// What our server says once it serves.
+/// The beginning of the line that our server prints once it serves.
 const LISTENING: &str = "listening at ";
-/// Lines of what a server said last that are kept.
+/// Lines of a server's standard error that are kept.
 const SAID_LINES_MAX: usize = 3;
 
-/// Where a server's key is.
+/// The place of a server's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a file, and then in the server's process.
@@ -30,10 +30,10 @@ pub enum Place {
     Cards(PathBuf),
 }
 
-/// What a server does with connections.
+/// The work of a server on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// It answers a request of HTTP with so many bytes of text.
+    /// It answers a request of HTTP with this many bytes of text.
     Answer(usize),
     /// Each message of the first length is answered with one of the second.
     Exchange {
@@ -42,18 +42,18 @@ pub enum Work {
         /// Bytes of its answer.
         send: u64,
     },
-    /// Bytes go to and from a backend.
+    /// It forwards bytes to and from a backend.
     Backend(SocketAddr),
 }
 
-/// How sessions go on.
+/// The way in which sessions are resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sessions {
     /// Every handshake is a full one.
     None,
-    /// By tickets.
+    /// Resumption by tickets.
     Tickets,
-    /// By session IDs, so many of them for so many seconds.
+    /// Resumption by session IDs, from a cache.
     Ids {
         /// Entries of the cache.
         entries: u32,
@@ -62,33 +62,33 @@ pub enum Sessions {
     },
 }
 
-/// What a server of ours is told.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Serving {
-    /// Kind of its key.
+    /// Kind of the server's key.
     pub kind: Kind,
-    /// Where that is.
+    /// Place of the key.
     pub place: Place,
-    /// What it offers: `modern`, `compatible`, `legacy-insecure`.
+    /// The policy of versions and suites: `modern`, `compatible`, `legacy-insecure`.
     pub policy: &'static str,
-    /// How sessions go on.
+    /// The way in which sessions are resumed.
     pub sessions: Sessions,
     /// Whether clients must show a certificate of the desk's authority.
     pub asks_clients: bool,
-    /// What it does.
+    /// The work on a connection.
     pub work: Work,
-    /// Its threads, or workers.
+    /// Number of threads, or of nginx's workers.
     pub loops: usize,
-    /// Processor that it is bound to; none leaves it to the system.
+    /// Processor that the server is bound to; none leaves it to the system.
     pub processor: Option<u32>,
-    /// Level that its engine and library are held to; none for the machine's best.
+    /// Level that the engine and the library are held to; none for the machine's best.
     pub level: Option<&'static str>,
-    /// File of the credential with which it is of a tenant; none for the home's owner.
+    /// File of a tenant's credential; none to serve as the home's owner.
     pub credential: Option<PathBuf>,
 }
 
 impl Serving {
-    /// Handshakes with a kind of key, one loop.
+    /// A server of handshakes with a kind of key, with one loop.
     pub fn handshakes(kind: Kind, place: Place, processor: Option<u32>) -> Self {
         Self {
             kind,
@@ -104,7 +104,7 @@ impl Serving {
         }
     }
 
-    /// The settings of our server that listens there.
+    /// The settings file of our server that listens at `address`.
     pub fn settings(&self, desk: &Desk, address: SocketAddr) -> String {
         let path = |path: &Path| format!("{:?}", path.display().to_string());
         let mut text = format!("loops = {}\nstop_seconds = 1\n", self.loops);
@@ -147,7 +147,7 @@ impl Serving {
         text
     }
 
-    /// The configuration of nginx that does the same; none where it does not do that.
+    /// The configuration of nginx for the same service; none if nginx cannot do it.
     pub fn nginx(&self, desk: &Desk, address: SocketAddr, is_tls13: bool, suite: &str) -> Option<String> {
         let nginx = desk.nginx()?;
         let mut text = String::new();
@@ -224,13 +224,13 @@ impl Serving {
 pub struct Server {
     child: Child,
     said: PathBuf,
-    /// Where it listens.
+    /// Address at which the server listens.
     pub address: SocketAddr,
-    /// From its start to the first connection that it accepted.
+    /// Time from the start to the first accepted connection.
     pub started_in: Duration,
 }
 
-/// Numbers for the files of servers.
+/// Number of the next server, for the names of its files.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 impl Server {
@@ -243,7 +243,7 @@ impl Server {
         Self::with_settings(desk, &serving.settings(desk, address), address, serving)
     }
 
-    /// The same with settings of the caller's.
+    /// As [`Server::ours`], with the caller's settings.
     ///
     /// # Errors
     /// As [`Server::ours`].
@@ -295,7 +295,7 @@ impl Server {
         let begin = Instant::now();
         let child = bound(processor, || command.spawn()).map_err(LabError::io(what))?;
         let mut server = Self { child, said, address, started_in: Duration::ZERO };
-        // Ours binds its addresses before it reads certificates, and says when it serves.
+        // Our server binds its addresses before it reads certificates, and prints a line when it serves.
         while !(server.has_said(ready) && TcpStream::connect(address).is_ok()) {
             let ended = server.child.try_wait().map_err(LabError::io(what))?;
             if ended.is_some() || begin.elapsed() > START_MAX {
@@ -311,14 +311,14 @@ impl Server {
         text.is_empty() || fs::read_to_string(&self.said).is_ok_and(|said| said.contains(text))
     }
 
-    /// What it said last on standard error.
+    /// The last lines of the server's standard error.
     pub fn said(&self) -> String {
         let text = fs::read_to_string(&self.said).unwrap_or_default();
         let lines: Vec<&str> = text.trim().lines().collect();
         lines[lines.len().saturating_sub(SAID_LINES_MAX)..].join("; ")
     }
 
-    /// Its processes: itself, and its workers.
+    /// Process IDs of the server and its workers.
     pub fn pids(&self) -> Vec<u32> {
         let own = self.child.id();
         let children = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
@@ -326,12 +326,12 @@ impl Server {
         std::iter::once(own).chain(children).collect()
     }
 
-    /// Memory of its processes that is not shared with others, in bytes; what several share is divided among them.
+    /// Memory of the server's processes, in bytes; memory that several processes share is divided among them.
     pub fn memory_bytes(&self) -> u64 {
         self.pids().into_iter().filter_map(proportional_bytes).sum()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the server.
     ///
     /// # Errors
     /// [`LabError::Io`].

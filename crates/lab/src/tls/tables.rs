@@ -1,5 +1,5 @@
-//! The published measurements of TLS servers, run again: whole servers with their keys in software, on timed cards of
-//! the published speeds and on cards as they are, under the load driver.
+//! The published measurements of TLS servers, run again under the load driver: whole servers with their keys in
+//! software, on timed cards of the published speeds, and on cards that are not timed.
 //!
 //! The rate of timed cards is the published one by construction; what is found is what server, queues and driver make
 //! of it. So the report gives ratios, and says of a row whether the cards or the driver was the limit.
@@ -34,27 +34,27 @@ use std::sync::atomic::AtomicBool;
 
 /// The journal within the folder of a report.
 pub const JOURNAL: &str = "tls.jsonl";
-/// What a run costs beside its time: starting servers and driver.
+/// Seconds that a run takes beside its own time: starting servers and driver.
 const AROUND_SECONDS: f64 = 0.3;
-/// What each further server costs, and each home.
+/// Seconds that each further server and each home adds.
 const SERVER_SECONDS: f64 = 0.05;
 const HOME_SECONDS: f64 = 0.6;
-/// Part of a run that is not counted.
+/// Warm-up of a run as a share of its time; it is not counted.
 const WARM_SHARE: f64 = 0.2;
 /// Entries of a session cache and their life in seconds, as z/VM's table 8 has them.
 const SESSIONS: (u32, u32) = (16_000, 180);
 
-/// What is run.
+/// The plan of the part.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How thoroughly.
+    /// Passes and seconds.
     pub thoroughness: Thoroughness,
-    /// The cases; runs of neighbours that one home serves are in turn.
+    /// The cases. Neighbours that the same home serves run in turn.
     pub cases: Vec<Case>,
 }
 
 impl Plan {
-    /// A minute: some cases, once.
+    /// About a minute: some cases, one pass.
     pub const QUICK: Thoroughness = Thoroughness { passes: 1, seconds: 0.5, seconds_max: None };
     /// Every case three times.
     pub const FULL: Thoroughness = Thoroughness { passes: 3, seconds: 2.0, seconds_max: None };
@@ -65,7 +65,7 @@ impl Plan {
         Self { thoroughness, cases: cases().into_iter().filter(|case| case.is_quick || !is_quick).collect() }
     }
 
-    /// Nothing.
+    /// A plan without cases.
     pub fn empty() -> Self {
         Self { thoroughness: Self::QUICK, cases: Vec::new() }
     }
@@ -99,9 +99,9 @@ impl experiment::Plan for Plan {
 /// One run of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// How long was counted, in seconds.
+    /// The counted time, in seconds.
     pub seconds: f64,
-    /// Handshakes that were done, each with its data.
+    /// Completed handshakes, each with its data.
     pub transactions: u64,
     /// Messages that were answered.
     pub messages: u64,
@@ -111,13 +111,13 @@ pub struct Run {
     pub server_s: f64,
     /// Processor time of the cards, in seconds.
     pub cards_s: f64,
-    /// Requests of a pass.
+    /// Mean requests of a pass.
     pub fill: f64,
-    /// Half of the transactions took at most this long, in microseconds.
+    /// Median time of a transaction, in microseconds.
     pub p50_us: f64,
-    /// 99 of 100 took at most this long, in microseconds.
+    /// 99th percentile of the transactions' times, in microseconds.
     pub p99_us: f64,
-    /// Whether the driver was the limit.
+    /// Whether the driver limited the rate.
     pub is_bound_by_driver: bool,
     /// Operations of each of two cards: the clients' public ones, then the server's private ones; empty without a
     /// tenant of the clients.
@@ -133,7 +133,7 @@ pub type Outcomes = outcome::Outcomes<Run>;
 /// A figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// Transactions a second, of kept connections messages.
+    /// Transactions a second; on kept connections, messages a second.
     Rate,
     /// Share of the servers' processors that was used.
     Server,
@@ -150,7 +150,7 @@ pub enum Figure {
 }
 
 impl Run {
-    /// A figure, of a case.
+    /// A figure of the run, for this case.
     pub fn figure(&self, case: &Case, figure: Figure) -> f64 {
         let count = if case.is_kept() { self.messages } else { self.transactions }.max(1) as f64;
         let seconds = self.seconds.max(1e-9);
@@ -178,21 +178,21 @@ impl Outcome {
         Summary::of(&self.runs.iter().map(|run| run.figure(case, figure)).collect::<Vec<f64>>())
     }
 
-    /// Whether the driver was the limit in most runs.
+    /// Whether the driver limited the rate in most runs.
     pub fn is_bound_by_driver(&self) -> bool {
         self.runs.iter().filter(|run| run.is_bound_by_driver).count() * 2 > self.runs.len()
     }
 }
 
 impl Outcomes {
-    /// The outcome of a case.
+    /// The outcome of a case; none if it has no run.
     pub fn of(&self, case: &Case) -> Option<&Outcome> {
         self.named(&case.id())
     }
 }
 
-/// Runs a plan, or what an interrupted run of it in the same folder left over. Where keys cannot be made, nothing runs,
-/// and that is named.
+/// Runs a plan, or the rest of an interrupted run in the same folder. If keys cannot be made, nothing runs, and the
+/// reason is left out under the part's name.
 ///
 /// # Errors
 /// As [`experiment::run`].
@@ -208,9 +208,9 @@ pub fn run(
     outcome::outcomes(plan, ("tls", make), &mut one, (level, &folder.join(JOURNAL)), progress)
 }
 
-/// The home that runs, if any.
+/// The running home, if any.
 struct House<'a> {
-    /// They end before the folder goes that they have their home in.
+    /// The cards, with the case that they were started for. They end before the folder of their home is removed.
     cards: Option<(Case, Cards)>,
     desk: Desk,
     stop: &'a Arc<AtomicBool>,
@@ -346,7 +346,8 @@ impl House<'_> {
 }
 
 impl Run {
-    /// What several drivers say together.
+    /// The run of several drivers at once: counts and processor times are summed, counted times and medians averaged;
+    /// the longest 99th percentile stands for all.
     fn of(driven: &[Driven], fill: f64) -> Self {
         let sum = |of: fn(&Driven) -> f64| driven.iter().map(of).sum::<f64>();
         let count = |of: fn(&Driven) -> u64| driven.iter().map(of).sum::<u64>();

@@ -1,4 +1,4 @@
-//! The steps by which cards keep a limit together, without a lock and whichever card dies.
+//! How cards keep a limit together, without a lock and whichever card dies.
 //!
 //! Each card has a cell of its own in a tenant's row, which says how many of the tenant's requests it
 //! has in flight. To take one more it writes its cell first, and then reads all cells:
@@ -10,18 +10,19 @@
 //! sum of all cells > limit?   sum of all cells > limit?
 //!   own cell := own, later      own cell := own, later
 //! ```
-//! Of two cards at least the one whose fence comes last sees the other's cell, so the limit is never
-//! exceeded. Both may see each other and both wait, though one could have proceeded; they try again.
+//! At least the card whose fence comes last sees the other's cell, so the limit is never exceeded.
+//! Both may see each other and both wait, though one could have proceeded; they try again.
 //!
 //! The source is compiled against loom as well: `crates/link/loom`.
 
 use crate::atomics::{AtomicU64, Ordering, fence};
 
-/// Tries of [`draw`] against other cards that draw at the same time; one of those succeeds each time.
+/// At most this many tries of [`draw`] against cards that draw at the same time; one card succeeds
+/// each time.
 const DRAW_TRIES_MAX: usize = 64;
 
-/// Card: takes one more in flight, where `before` are now, if all cells together stay within `limit`.
-/// Leaves the own cell as it was otherwise.
+/// Card: takes one more request in flight, if all cells together stay within `limit`. `before`
+/// requests are in flight now. Otherwise the own cell keeps its value.
 #[inline]
 pub fn enter<'a>(
     own: &AtomicU64,
@@ -38,17 +39,17 @@ pub fn enter<'a>(
     sum <= limit
 }
 
-/// Card: so many are in flight after answers were given.
+/// Card: has `after` requests in flight now that others were answered.
 #[inline]
 pub fn leave(own: &AtomicU64, after: u64) {
     own.store(after, Ordering::Release);
 }
 
-/// Card: takes one request at the time `now` from a rate of one in each `interval`, of which as many
-/// as fit into `burst` may come at once beside the first. Otherwise when to try again.
+/// Card: takes one request at the time `now` from a rate: one in each `interval`, and at once as
+/// many more as fit into `burst`. Otherwise the time at which to try again.
 ///
-/// The word is the time at which the next request would come if all came evenly. What stands there is
-/// a claim: a time further away than this rate can have put it becomes the furthest that it can.
+/// The word is the time of the next request if all came evenly. The word is a claim: a time further
+/// away than this rate can have put it counts as the furthest possible.
 #[inline]
 pub fn draw(next: &AtomicU64, now: u64, interval: u64, burst: u64) -> Result<(), u64> {
     let furthest = now.saturating_add(burst).saturating_add(interval);
@@ -69,8 +70,8 @@ pub fn draw(next: &AtomicU64, now: u64, interval: u64, burst: u64) -> Result<(),
     Err(now.saturating_add(interval))
 }
 
-/// Card: how many requests [`draw`] would give at the time `now` with nobody else drawing; otherwise when to
-/// try again. An `interval` of 0 is no rate.
+/// Card: how many requests [`draw`] would give at the time `now` if no other card drew; otherwise
+/// the time at which to try again. An `interval` of 0 is no rate.
 #[inline]
 pub fn drawable(next: &AtomicU64, now: u64, interval: u64, burst: u64) -> Result<u64, u64> {
     let furthest = now.saturating_add(burst).saturating_add(interval);

@@ -1,8 +1,9 @@
 //! Waiting until the first of several requests is answered, on any queues and cards.
 //!
-//! A card counts its rounds: how often it answered requests of a queue, one or many at once. One system
-//! call waits on the rounds of up to [`WATCHED_MAX`] queues, so that a thread with many requests in
-//! flight is woken by whichever card answers first, and once for all requests that were answered together.
+//! A card counts its rounds: how often it answered requests of a queue, one or many at once. One
+//! system call waits on the rounds of up to [`WATCHED_MAX`] queues. So a thread with many requests
+//! in flight is woken by the first card that answers, and once for all requests that were answered
+//! together.
 
 use super::death::span_until;
 use super::{InFlight, Inner};
@@ -15,14 +16,14 @@ use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec};
 use std::time::{Duration, Instant};
 
-/// Queues that one sleep watches; what the kernel takes.
+/// At most this many queues are watched by one sleep: the kernel's limit.
 const WATCHED_MAX: usize = 128;
-/// How long to sleep where not every queue can be watched.
+/// How long to sleep if some queue cannot be watched.
 const UNWATCHED_WAIT: Duration = Duration::from_micros(100);
 
-/// Spins for the first answer, as [`wire::control::PollMode::Adaptive`] does: not
-/// if a card that works for one of them runs on this processor, nor if no card is awake or all
-/// have long passes, nor if spinning was in vain lately. True if one of the requests is over
+/// Spins for the first answer, as [`wire::control::PollMode::Adaptive`] does. It does not spin if a
+/// card that works for one of them runs on this processor. Nor does it if no card is awake, all
+/// have long passes, or spinning was in vain lately. True if one of the requests is over
 /// ([`InFlight::is_over`]). Requests that were collected are skipped.
 pub fn spin_until_any<'a>(requests: impl Iterator<Item = &'a InFlight> + Clone) -> bool {
     let watched = || requests.clone().filter(|request| !request.collected.get());
@@ -62,8 +63,8 @@ pub fn spin_until_any<'a>(requests: impl Iterator<Item = &'a InFlight> + Clone) 
 }
 
 /// Sleeps until one of these requests is answered, the deadline has passed, or it is time to check
-/// that their cards live ([`wire::bounds::LIVENESS_WAIT_NS`]). It may also return spuriously:
-/// check all requests afterwards. Requests that were collected are skipped.
+/// that their cards live ([`wire::bounds::LIVENESS_WAIT_NS`]). The sleep may also end without a
+/// cause: check all requests afterwards. Requests that were collected are skipped.
 ///
 /// # Errors
 /// [`LinkError::Forked`], or [`LinkError::Violation`] of one of the queues.
@@ -104,7 +105,7 @@ pub fn sleep_until_any<'a>(
         count += 1;
     }
     if look == Ok(false) {
-        // After the rounds were read: an answer that is not seen here ends a later round.
+        // The rounds were read before: an answer that is not seen here ends a later round.
         let mut looked = watched().map(|request| request.inner.is_answered(request));
         look = looked.find(|look| *look != Ok(false)).unwrap_or(Ok(false));
     }

@@ -1,4 +1,4 @@
-//! Collecting replies, and how an event loop finds them and sleeps until there are some.
+//! Collecting replies: how an event loop finds answered requests, and sleeps until there are some.
 
 use super::{ClientQueue, InFlight, Inner};
 use crate::card::header_bytes;
@@ -14,12 +14,12 @@ use wire::frame::{BULK_NONE, FrameError, ReplyHeader};
 const COLLECTED_AHEAD: usize = 2;
 
 impl ClientQueue {
-    /// Collects the reply if it is there: replaces the content of `payload` and frees the slot.
-    /// No system call.
+    /// Collects the reply if it is there: replaces the content of `payload` and frees the slot,
+    /// without a system call.
     ///
     /// # Errors
-    /// [`LinkError::Violation`], [`LinkError::Forked`], [`LinkError::NotInFlight`]. A dead card
-    /// is not noticed here: its answers from before its death are collected.
+    /// [`LinkError::Violation`], [`LinkError::Forked`], [`LinkError::NotInFlight`]. A dead card is
+    /// not noticed here: answers from before its death are collected.
     pub fn try_reply(
         &self,
         request: &InFlight,
@@ -43,8 +43,8 @@ impl ClientQueue {
         Ok(Some(reply))
     }
 
-    /// Whether the card has taken a request, or had when it died. False means that it did not run,
-    /// and will not once the card is dead. This is the card's claim.
+    /// Whether the card has taken a request, or had when it died. False means that the request did
+    /// not run, and will not run once the card is dead. This is the card's claim.
     pub fn was_taken(&self, request: &InFlight) -> bool {
         let inner = &*self.inner;
         if !inner.request.is_present() || !Arc::ptr_eq(&request.inner, &self.inner) {
@@ -56,8 +56,8 @@ impl ClientQueue {
         world::taken(not_taken & (1 << request.slot) == 0)
     }
 
-    /// Of these slots, one bit each, those of the queue whose requests are answered and were not collected. One load;
-    /// meant for who collects replies here and in no other way. A claim of the card's, which
+    /// Those of these slots, one bit each, whose requests are answered and not collected. One load;
+    /// for callers that collect the queue's replies only here. A claim of the card's, which
     /// [`ClientQueue::answer`] checks.
     #[inline]
     pub fn answered(&self, in_flight: u64) -> u64 {
@@ -80,9 +80,10 @@ impl ClientQueue {
         }
     }
 
-    /// Announces that the event loop goes to sleep. `sleep` numbers this sleep: it is not 0 and not the number of the
-    /// last one. [`ClientQueue::answered`] must be read once more between this call and sleeping: from here on the card
-    /// sends one datagram to the completion socket when it has answered.
+    /// Announces that the event loop goes to sleep. `sleep` numbers this sleep: not 0, and not the
+    /// number of the last one. Read [`ClientQueue::answered`] once more between this call and
+    /// sleeping: from here on the card sends one datagram to the completion socket when it has
+    /// answered.
     pub fn arm(&self, sleep: u64) {
         let inner = &*self.inner;
         if inner.request.is_present() {
@@ -91,7 +92,7 @@ impl ClientQueue {
         }
     }
 
-    /// Says that the event loop is awake.
+    /// Announces that the event loop is awake.
     pub fn disarm(&self) {
         let inner = &*self.inner;
         if inner.request.is_present() {
@@ -106,7 +107,7 @@ impl Inner {
         if found == request.sequence {
             return Ok(true);
         }
-        // Before the reply, the word is that of the slot's last one, or 0.
+        // Before the reply, the word is that of the slot's last reply, or 0.
         let last = request.sequence.wrapping_sub(64);
         if found == last || (found == 0 && last < 64) {
             return Ok(false);
@@ -114,10 +115,10 @@ impl Inner {
         Err(self.break_off(Violation::Sequence { expected: request.sequence, found }))
     }
 
-    /// Prefetches the cache lines needed next: the reply in the slot that is answered after this one, and its
-    /// request, which whoever collects that reply writes anew. Each comes from the card's processor, and one after
-    /// the other they take longer than all else that a short request costs here. A slot whose card writes its reply
-    /// now is left alone.
+    /// Prefetches the cache lines needed next: the reply in the slot that is answered after this
+    /// one, and the slot's request, which will be written anew. Each line comes from the card's
+    /// processor; fetched one by one, the lines take longer than all else that a short request
+    /// costs here. A slot whose card is writing its reply is left alone.
     #[inline]
     fn will_collect(&self, collected: u64, slot: u32) {
         let answered = protocol::pending(self.reply.word(self.layout.answered()), collected);

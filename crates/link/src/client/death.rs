@@ -1,4 +1,5 @@
-//! Queues that are of no more use: of a dead card, ended by it, broken by it, or a parent's.
+//! Queues that are of no more use: their card is dead, has ended them or broke the rules, or they
+//! are the parent's.
 
 use super::Inner;
 use crate::error::{LinkError, Violation};
@@ -45,8 +46,8 @@ impl Inner {
     }
 }
 
-/// When to look at the pidfd again: by the clock, so that a process with a busy interval timer, whose
-/// every sleep is cut short, notices a death as well.
+/// When to look at the pidfd again. By the clock, so that a process whose sleeps are all cut short
+/// by a busy interval timer notices a death as well.
 pub(super) struct Liveness {
     next: Instant,
 }
@@ -66,7 +67,7 @@ impl Liveness {
     }
 }
 
-/// What is left until the deadline; `None` where there is none.
+/// The time left until the deadline; `None` without a deadline.
 pub(super) fn span_of(deadline: Option<Instant>) -> Option<Duration> {
     deadline.map(|deadline| deadline.saturating_duration_since(world::now()))
 }

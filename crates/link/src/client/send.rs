@@ -1,4 +1,4 @@
-//! Sending: which slots and bulk blocks are free, and how a request gets into one.
+//! Sending: free slots and bulk blocks, and writing a request into a slot.
 
 use super::death::{Liveness, span_until};
 use super::{ClientQueue, InFlight, Inner, Slot};
@@ -81,8 +81,8 @@ impl ClientQueue {
         self.submit_request(slot, &Request { verb, payload, reply_bytes_max, alone: false, secret: false })
     }
 
-    /// Submits a request. The payload is copied, and a sleeping card is woken. If request or reply do not fit inline, a
-    /// bulk block is taken; then there is room for [`BULK_BYTES_MAX`] bytes both ways.
+    /// Submits a request. The payload is copied, and a sleeping card is woken. If request or reply
+    /// do not fit inline, a bulk block is taken, with room for [`BULK_BYTES_MAX`] bytes each way.
     ///
     /// # Errors
     /// [`LinkError::TooLong`], [`LinkError::BulkFull`], or as [`ClientQueue::check`]; nothing was
@@ -98,8 +98,8 @@ impl ClientQueue {
         Ok(in_flight)
     }
 
-    /// Writes a request that [`ClientQueue::hand_over`] hands to the card later, with others. Until then it is
-    /// not in flight, and was not taken.
+    /// Writes a request that [`ClientQueue::hand_over`] hands to the card later, with others. Until
+    /// then the request is not in flight, and was not taken.
     ///
     /// # Errors
     /// As [`ClientQueue::submit_request`].
@@ -110,8 +110,8 @@ impl ClientQueue {
         Ok(in_flight)
     }
 
-    /// Hands all staged requests to the card at once; whether there were any. The card is to be rung after that
-    /// ([`ClientQueue::ring`]).
+    /// Hands all staged requests to the card at once; whether there were any. The card must be rung
+    /// after that ([`ClientQueue::ring`]).
     #[inline]
     pub fn hand_over(&self) -> bool {
         let inner = &*self.inner;
@@ -125,8 +125,8 @@ impl ClientQueue {
         true
     }
 
-    /// Rings the card where it sleeps; whether it did. One ring serves all queues of a card that something was
-    /// handed over in.
+    /// Rings the card if it sleeps; whether it did. One ring serves all queues of the card in which
+    /// requests were handed over.
     #[inline]
     pub fn ring(&self) -> bool {
         let asleep = protocol::must_ring(self.inner.status.asleep());
@@ -159,7 +159,7 @@ impl ClientQueue {
         inner.request.copy_from_private(offset, payload);
         let secret_bytes = if request.secret { payload.len().max(1) as u32 } else { 0 };
         inner.secret_bytes[index as usize].store(secret_bytes, Ordering::Relaxed);
-        // Unique within the queue, and never that of the slot's last reply.
+        // The sequence is unique within the queue, and never that of the slot's last reply.
         let sequence = inner.sequences[index as usize].load(Ordering::Relaxed).wrapping_add(64);
         inner.sequences[index as usize].store(sequence, Ordering::Relaxed);
         let header = RequestHeader {
@@ -178,7 +178,7 @@ impl ClientQueue {
         if request.alone {
             wishes.fetch_or(bit, Ordering::Relaxed);
         } else if wishes.load(Ordering::Relaxed) & bit != 0 {
-            // Of the request that had the slot before.
+            // The bit is of the request that had the slot before.
             wishes.fetch_and(!bit, Ordering::Relaxed);
         }
         Ok(InFlight {
@@ -192,18 +192,20 @@ impl ClientQueue {
     }
 }
 
-/// What is written into a slot.
+/// A request to be written into a slot.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// Number of the verb.
     pub verb: u16,
     /// The payload, copied.
     pub payload: &'a [u8],
-    /// Length in bytes of the longest reply that there must be room for.
+    /// Room that the request needs for its reply payload, in bytes.
     pub reply_bytes_max: usize,
-    /// Whether it must have a batch of its own: a card died with it, and it may be the cause.
+    /// Whether the request must have a batch of its own: a card died with it, and it may be the
+    /// cause.
     pub alone: bool,
-    /// Whether it or its reply holds a secret: then neither stays in shared memory once the reply is collected.
+    /// Whether the request or its reply holds a secret: then neither stays in shared memory once
+    /// the reply is collected.
     pub secret: bool,
 }
 
@@ -232,20 +234,20 @@ impl Inner {
             self.blocks.0.fetch_or(1 << bulk, Ordering::Release);
         }
         self.free.0.fetch_or(1 << slot, Ordering::SeqCst);
-        // In a child of fork a thread that does not exist there may hold the lock for ever.
+        // In a child of fork, the lock may be held for ever by a thread that does not exist there.
         if self.claimers.load(Ordering::SeqCst) > 0 && self.request.is_present() {
             drop(self.claim_lock.lock().unwrap_or_else(PoisonError::into_inner));
             self.slot_freed.notify_one();
         }
     }
 
-    /// Wipes the request of a slot, and tells the card to wipe its reply.
+    /// Wipes the request of a slot, and tells the card to wipe the reply.
     #[cold]
     fn wipe(&self, slot: u32, bulk: u32, bytes: usize) {
         let offset =
             if bytes <= INLINE_BYTES_MAX { self.layout.inline(slot) } else { self.layout.bulk(bulk) };
         self.request.wipe(offset, bytes);
-        // As a submission: a card that sleeps is rung.
+        // As for a submission: a card that sleeps is rung.
         protocol::submit(self.request.writable(self.layout.released()), 1 << slot);
         world::step("released");
         if protocol::must_ring(self.status.asleep()) {
@@ -253,7 +255,7 @@ impl Inner {
         }
     }
 
-    /// Frees the slots of abandoned requests that were answered since.
+    /// Frees the slots of abandoned requests that have been answered.
     fn reap(&self) {
         let mut left = self.abandoned.load(Ordering::Acquire);
         while left != 0 {
@@ -264,7 +266,7 @@ impl Inner {
             let is_answered = protocol::pending(answered, self.collected.load(Ordering::Relaxed)) & bit != 0;
             let word = protocol::look(self.reply.word(self.layout.reply_word(slot)));
             let sequence = self.sequences[slot as usize].load(Ordering::Relaxed);
-            // Of several threads here, the one that clears the bit frees the slot.
+            // If several threads are here, the one that clears the bit frees the slot.
             let is_over = is_answered && word == sequence;
             if is_over && self.abandoned.fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
                 self.collected.fetch_xor(bit, Ordering::Relaxed);
@@ -293,7 +295,7 @@ impl Drop for InFlight {
     }
 }
 
-/// Takes the lowest bit that is set.
+/// Clears the lowest bit that is set, and returns its position.
 fn lowest_bit(bits: &AtomicU64) -> Option<u32> {
     let mut seen = bits.load(Ordering::Relaxed);
     while seen != 0 {

@@ -10,7 +10,7 @@ use wire::bounds::{BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
 use wire::control::PollMode;
 use wire::frame::{FrameError, Outcome, ReplyHeader};
 
-/// A client, and a card that writes what it likes.
+/// A client, and a card that writes arbitrary bytes.
 struct Hostile {
     client: ClientQueue,
     reply: Mapping,
@@ -69,7 +69,7 @@ fn a_reply_is_taken_only_where_it_may_lie() {
     let long = INLINE_BYTES_MAX + 1;
     let length = |bytes: usize| Err(FrameError::PayloadLength(bytes as u32).into());
     let block = |bulk| Err(FrameError::Bulk(bulk).into());
-    // What the request made room for, and what the card says.
+    // The room that the request made, and the reply that the card claims.
     for (room, bytes, bulk, expected) in [
         (0, INLINE_BYTES_MAX, BULK_NONE, Ok(())),
         (0, 1, 0, block(0)),
@@ -132,9 +132,9 @@ fn a_client_spins_for_cards_that_are_awake_elsewhere_and_make_short_passes() {
     let hostile = Hostile::new();
     let request = hostile.client.submit(hostile.client.claim().unwrap(), 1, b"").unwrap();
     let bound = || hostile.client.inner.spin_bound(&request);
-    // No processor said yet.
+    // No card has said yet on which processor it runs.
     assert_eq!(bound(), None);
-    // One that nobody runs on.
+    // A processor that nobody runs on.
     hostile.status.set_processor(u32::MAX - 1);
     assert_eq!(bound(), Some(Duration::from_nanos(CLIENT_SPIN_NS)));
     hostile.status.set_pass(PASS_SPIN_MAX_NS);
@@ -150,7 +150,7 @@ fn a_timer_ticks_within_its_interval_and_at_multiples_of_it() {
         let until = until_tick(interval);
         let after = Duration::from_nanos(tsc_to_ns(tsc()));
         assert!(!until.is_zero() && until <= interval);
-        // A tick lies between the two readings, moved by what was left.
+        // A tick lies between the two readings, moved by the time that was left.
         let tick = |at: Duration| (at + until).as_nanos() / interval.as_nanos();
         assert!(
             (tick(before)..=tick(after)).contains(&(before.as_nanos() / interval.as_nanos() + 1))
@@ -172,7 +172,7 @@ fn the_first_of_several_answers_ends_the_spin() {
     assert!(any::spin_until_any(requests.iter()));
     hostile.client.try_reply(answered, &mut Vec::new()).unwrap().unwrap();
     assert!(!any::spin_until_any(requests.iter()));
-    // A word that belongs to no request is for the look to judge.
+    // A word of no request is judged when the reply is looked for.
     hostile.answer(requests[2].slot, &reply_to(&requests[2], 0, BULK_NONE), 77);
     assert!(any::spin_until_any(requests.iter()) && requests[2].is_over());
 }
@@ -221,7 +221,7 @@ fn what_a_secret_request_brought_and_got_does_not_stay_in_shared_memory() {
     let parts = CardParts { request, reply, completion: None, slots: 4, queue: 9 };
     let mut card = CardQueue::join(parts).unwrap();
 
-    // All of both memories, as a third party finds them that maps them.
+    // All bytes of both memories, as a third party that maps them finds them.
     let layout = Layout::new(4, 9).unwrap();
     let [request, reply] = memory.for_client().unwrap();
     let maps = [
@@ -247,7 +247,7 @@ fn what_a_secret_request_brought_and_got_does_not_stay_in_shared_memory() {
         card.take(in_flight.slot(), &mut out).unwrap();
         card.put_secret_reply(in_flight.slot(), &reply_to(&in_flight, 0, BULK_NONE), &answer).unwrap();
         card.wake();
-        // Until the client has it, it is there.
+        // The secret is there until the client has collected it.
         card.wipe_released();
         assert_eq!((holds(asked), holds(told)), ([true, false], [false, true]));
         assert!(!card.has_released());
@@ -259,7 +259,8 @@ fn what_a_secret_request_brought_and_got_does_not_stay_in_shared_memory() {
         card.wipe_released();
         assert_eq!(holds(told), [false; 2]);
 
-        // One that nobody collects goes with the next use of the queue, and so does what a card was not told of.
+        // A secret that nobody collects goes with the next use of the queue, and so does one that
+        // the card was not told of.
         let in_flight = send(true);
         card.take(in_flight.slot(), &mut out).unwrap();
         card.put_secret_reply(in_flight.slot(), &reply_to(&in_flight, 0, BULK_NONE), &answer).unwrap();
@@ -270,7 +271,7 @@ fn what_a_secret_request_brought_and_got_does_not_stay_in_shared_memory() {
         card.wipe_released();
         assert_eq!(holds(told), [false; 2]);
 
-        // What is none stays, and costs nothing.
+        // A payload that is no secret stays, and costs nothing.
         let in_flight = send(false);
         card.take(in_flight.slot(), &mut out).unwrap();
         card.put_reply(in_flight.slot(), &reply_to(&in_flight, 0, BULK_NONE), &answer).unwrap();

@@ -1,4 +1,4 @@
-//! Waiting for one reply: awake, asleep, or looking when a timer ticks.
+//! Waiting for one reply: spinning, sleeping, or looking when a timer ticks.
 
 use super::death::{Liveness, span_of, span_until};
 use super::{ClientQueue, InFlight, Inner};
@@ -14,16 +14,17 @@ use wire::bounds::LIVENESS_WAIT_NS;
 use wire::control::PollMode;
 use wire::frame::ReplyHeader;
 
-/// How long a waiter that may spin polls for its reply before it sleeps, in
-/// nanoseconds: about the cost of sleeping and being woken.
+/// How long a waiter that may spin polls for its reply before it sleeps, in nanoseconds: about the
+/// cost of sleeping and being woken.
 pub const CLIENT_SPIN_NS: u64 = 10_000;
-/// Clients sleep during passes longer than this, in nanoseconds, and after such a pass a card does not wait for its
-/// clients awake: compared with the pass, spinning would save little, and the processor
-/// may be needed by the client or by another card.
+/// Passes longer than this, in nanoseconds, are not worth spinning: clients sleep during such a
+/// pass, and after it the card does not wait awake for its clients. Compared with the pass,
+/// spinning would save little, and the client or another card may need the processor.
 pub const PASS_SPIN_MAX_NS: u64 = 32_768;
-/// Consecutive waits that spun in vain after which a queue spins only in one wait of [`SPIN_RETRY`].
+/// After this many consecutive waits that spun in vain, a queue spins only in one wait of
+/// [`SPIN_RETRY`].
 const SPIN_MISSES_MAX: u32 = 4;
-/// See [`SPIN_MISSES_MAX`].
+/// One wait in this many still spins: see [`SPIN_MISSES_MAX`].
 const SPIN_RETRY: u32 = 16;
 const CLIENT_SPIN: Duration = Duration::from_nanos(CLIENT_SPIN_NS);
 
@@ -31,7 +32,7 @@ impl ClientQueue {
     /// Waits for the reply as `mode` says, until the deadline; `None` waits for ever.
     ///
     /// # Errors
-    /// [`LinkError::Dead`] where the card ended without a reply, [`LinkError::TimedOut`], or as
+    /// [`LinkError::Dead`] if the card ended without a reply, [`LinkError::TimedOut`], or as
     /// [`ClientQueue::try_reply`].
     pub fn wait(
         &self,
@@ -40,7 +41,7 @@ impl ClientQueue {
         deadline: Option<Instant>,
         payload: &mut Vec<u8>,
     ) -> Result<ReplyHeader, LinkError> {
-        // A timer looks when it ticks, and not before.
+        // A timer looks when it ticks, and not earlier.
         if !matches!(mode, PollMode::Every { .. })
             && let Some(reply) = self.try_reply(request, payload)?
         {
@@ -49,7 +50,7 @@ impl ClientQueue {
         let inner = &*self.inner;
         match mode {
             PollMode::Spin => {
-                // Most answers come before the clock need be asked for what is left.
+                // Most answers come before the clock need be read for the time left.
                 if !inner.spin(request, CLIENT_SPIN)? {
                     let bound = span_of(deadline).unwrap_or(Duration::MAX);
                     inner.spin(request, bound)?;
@@ -82,8 +83,8 @@ impl ClientQueue {
 }
 
 impl Inner {
-    /// How long to look for the reply before sleeping: some passes of the card and what sleeping
-    /// costs. `None` where the card was asleep at the submission and is still, runs on this
+    /// How long to spin for the reply before sleeping: two passes of the card and the cost of
+    /// sleeping. `None` if the card was asleep at the submission and still is, runs on this
     /// processor, or makes long passes.
     pub(super) fn spin_bound(&self, request: &InFlight) -> Option<Duration> {
         let pass_ns = self.status.pass_ns();
@@ -93,7 +94,8 @@ impl Inner {
         spins.then(|| Duration::from_nanos(CLIENT_SPIN_NS + 2 * pass_ns))
     }
 
-    /// Whether the last waits that spun did so with success; if not, one wait in [`SPIN_RETRY`] may.
+    /// Whether spinning found an answer in the last waits; if not, one wait in [`SPIN_RETRY`] may
+    /// still spin.
     pub(super) fn spinning_pays(&self) -> bool {
         let misses = self.spin_misses.load(Ordering::Relaxed);
         misses < SPIN_MISSES_MAX || {
@@ -139,7 +141,8 @@ impl Inner {
                     return Ok(false);
                 }
             }
-            // Asked to spin on the card's own processor: at least let it run. Looked at now and then only.
+            // Spins on the card's own processor, as the caller asked: at least lets the card run.
+            // Checked now and then only.
             if spent & 0x3F == 0 && !self.card_is_elsewhere() {
                 std::thread::yield_now();
             }
@@ -180,7 +183,8 @@ impl Inner {
                 Err(error) => break Err(error),
             }
             let Some(span) = span_until(deadline) else { break Ok(()) };
-            // Returns at once where the word has changed since; whatever woke us, look again.
+            // Returns at once if the word has changed since; whatever ended the sleep, the reply is
+            // looked for again.
             world::futex_wait(self.reply.futex(word), before as u32, &timespec(span));
             if liveness.is_due() && self.is_dead() {
                 break Ok(());
@@ -191,8 +195,8 @@ impl Inner {
     }
 }
 
-/// How long it is until the timer of [`PollMode::Every`] with this interval ticks again. The ticks are those of
-/// the time-stamp counter, the same for all threads.
+/// Time until the timer of [`PollMode::Every`] with this interval ticks again. The ticks follow the
+/// time-stamp counter, and are the same for all threads.
 pub fn until_tick(interval: Duration) -> Duration {
     let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
     Duration::from_nanos(interval_ns - tsc_to_ns(tsc()) % interval_ns)

@@ -11,18 +11,20 @@ const LEAST_BITS: u32 = 6;
 /// Times from 2^36 ns on share the last bucket.
 const MOST_BITS: u32 = 36;
 
-/// Buckets of a histogram: the first for what is too short, the last for what is too long.
+/// Number of buckets of a histogram: the first for shorter times, the last for longer times.
 pub const BUCKETS: usize = (((MOST_BITS - LEAST_BITS) as usize) << SUB_BITS) + 2;
-/// Longest time that is recorded, in nanoseconds: 18 minutes. Longer ones count as this.
+/// Longest time that is recorded, in nanoseconds: 18 minutes. Longer times count as this.
 pub const SAMPLE_NS_MAX: u64 = (1 << 40) - 1;
 
-/// The bucket of a time. No branch: what is too short or too long is brought into range first.
+/// The bucket of a time. No branch: a time that is too short or too long is brought into range
+/// first.
 #[inline]
 pub fn bucket(ns: u64) -> usize {
     let ns = ns.clamp((1 << LEAST_BITS) - 1, 1 << MOST_BITS);
     let octave = 63 - ns.leading_zeros();
     let sub = (ns >> (octave - SUB_BITS)) & ((1 << SUB_BITS) - 1);
-    // The last time below the first octave has number 15 of the octave before, and is moved to bucket 0.
+    // The last time below the first octave has number 15 of the octave before; it is moved to
+    // bucket 0.
     (((octave + 1 - LEAST_BITS) << SUB_BITS) as usize + sub as usize) - ((1 << SUB_BITS) - 1)
 }
 
@@ -38,10 +40,11 @@ fn shortest_of(bucket: usize) -> u64 {
     (1 << SUB_BITS | sub) << (octave as u32 + LEAST_BITS - SUB_BITS)
 }
 
-/// Times, sorted into buckets. Made from a card's claims: any content gives times in range, in order.
+/// Times, sorted into buckets. Made from a card's claims: any content gives times in range, in
+/// order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// Of [`BUCKETS`] words.
+    /// Counts of [`BUCKETS`] buckets.
     buckets: Box<[u64]>,
     sum_ns: u64,
     longest_ns: u64,
@@ -54,7 +57,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// From what stands in a card's memory; a number of words other than [`BUCKETS`] is cut or filled up.
+    /// A histogram of the words in a card's memory; a number of words other than [`BUCKETS`] is cut
+    /// or filled up with zeros.
     pub(super) fn of_claims(mut words: Vec<u64>, sum_ns: u64, longest_ns: u64) -> Self {
         words.resize(BUCKETS, 0);
         Self { buckets: words.into(), sum_ns, longest_ns }
@@ -69,7 +73,7 @@ impl Histogram {
         self.longest_ns = self.longest_ns.max(ns);
     }
 
-    /// How many times there are.
+    /// Number of times in the histogram.
     pub fn count(&self) -> u64 {
         self.buckets.iter().fold(0, |sum: u64, count| sum.saturating_add(*count))
     }
@@ -79,8 +83,9 @@ impl Histogram {
         self.sum_ns
     }
 
-    /// The time that this share of all times does not exceed, in nanoseconds: the shortest such time, rounded
-    /// up to the end of its bucket, never beyond [`Histogram::longest_ns`]. `None` where there are no times.
+    /// The time that this share of all times does not exceed, in nanoseconds: the shortest such
+    /// time, rounded up to the end of its bucket, never beyond [`Histogram::longest_ns`]. `None` if
+    /// there are no times.
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         let count = self.count();
         let longest_ns = self.longest_ns()?;
@@ -93,22 +98,23 @@ impl Histogram {
         at.map(|bucket| longest_of(bucket).min(longest_ns))
     }
 
-    /// The longest time in nanoseconds. Of an interval, the longest since the start where that lies in
-    /// the highest bucket of the interval, else the end of that bucket. `None` where there are no times.
+    /// The longest time in nanoseconds. In an interval, the longest time since the start if that
+    /// time lies in the highest bucket of the interval; otherwise the end of that bucket. `None` if
+    /// there are no times.
     pub fn longest_ns(&self) -> Option<u64> {
         let highest = self.buckets.iter().rposition(|times| *times != 0)?;
         Some(self.longest_ns.clamp(shortest_of(highest), longest_of(highest)))
     }
 
-    /// How many times are below 2^`bits` ns, exactly; bounds are those of whole octaves. Those that are
-    /// too long are below none, those that are too short below all.
+    /// Exact number of times below 2^`bits` ns: bounds are those of whole octaves. Times that are
+    /// too long are never counted, times that are too short always.
     pub fn below_power(&self, bits: u32) -> u64 {
         let octaves = bits.clamp(LEAST_BITS, MOST_BITS) - LEAST_BITS;
         let end = 1 + ((octaves as usize) << SUB_BITS);
         self.buckets[..end].iter().fold(0, |sum: u64, count| sum.saturating_add(*count))
     }
 
-    /// What was added since an earlier copy.
+    /// The times that were added since an earlier copy.
     pub fn since(&self, before: &Self) -> Self {
         let pairs = self.buckets.iter().zip(&before.buckets);
         Self {
@@ -118,7 +124,7 @@ impl Histogram {
         }
     }
 
-    /// Adds all times of another one.
+    /// Adds all times of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (mine, others) in self.buckets.iter_mut().zip(&other.buckets) {
             *mine = mine.saturating_add(*others);
@@ -192,7 +198,7 @@ mod tests {
                 reference.record(ns).unwrap();
             }
             prop_assert_eq!(histogram.count(), reference.len());
-            // The reference rounds as well, by less than one part in 100,000.
+            // The reference is rounded as well, by less than one part in 100,000.
             let longest = reference.max();
             prop_assert!(histogram.longest_ns().unwrap().abs_diff(longest) <= longest / 100_000 + 1);
             for share in [share, 0.5, 0.99, 1.0] {

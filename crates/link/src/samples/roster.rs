@@ -1,39 +1,43 @@
-//! The queues whose requests are in the running pass, by number; this record outlives the card.
+//! The queues whose requests are in the running pass, by number. This record outlives the card.
 //!
-//! A card records a queue before it examines any of its requests, and clears the roster when the pass is over.
-//! After the card has died, whoever holds the samples reads in it whose requests were in the pass. Only the card's
-//! thread that runs the pass writes it; a request can change nothing here short of taking over the card.
+//! A card records a queue before it examines any of its requests, and clears the roster when the
+//! pass is over. If the card has died, the holder of the samples reads in the roster whose requests
+//! were in the pass. Only the card's thread that runs the pass writes it; a request can change it
+//! only by taking over the card.
 
 use super::{PAGE_BYTES, ROSTER, Samples, SamplesView};
 use std::sync::atomic::{Ordering, fence};
 
-/// Queues that it names, at the most; of a pass of more it is known that there were more.
+/// At most this many queues are named; for a pass with more, the roster only says that there were
+/// more.
 pub const ROSTER_MAX: usize = PAGE_BYTES / 8 - 1;
 
 const QUEUES: usize = ROSTER + 8;
 
-/// What a roster said.
+/// The content of a roster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roster {
-    /// The queues, each once, in the order in which the pass took of them.
+    /// The queues, each once, in the order in which the pass took requests from them.
     pub queues: Vec<u64>,
-    /// Whether there were more.
+    /// Whether the pass had more queues than the roster names.
     pub has_more: bool,
 }
 
 impl Samples {
-    /// Notes that requests of this queue are in the pass from now on, as the `at`th queue of it.
+    /// Records that requests of this queue are in the pass from now on, as the `at`th queue of the
+    /// pass.
     #[inline]
     pub fn enroll(&self, at: usize, queue: u64) {
         if at < ROSTER_MAX {
             self.mapping.store(QUEUES + at * 8, queue);
         }
         self.mapping.store(ROSTER, at as u64 + 1);
-        // What follows may end this process: the compiler must not put it before.
+        // The code after this may end this process: the compiler must not move it before the
+        // stores.
         fence(Ordering::Release);
     }
 
-    /// Notes that the pass is over.
+    /// Records that the pass is over.
     #[inline]
     pub fn dismiss(&self) {
         fence(Ordering::Release);
@@ -42,7 +46,8 @@ impl Samples {
 }
 
 impl SamplesView {
-    /// Whose requests the card holds, or held when it died. Any content is read without harm.
+    /// The queues whose requests the card holds, or held when it died. Any content is read without
+    /// harm.
     pub fn roster(&self) -> Roster {
         let count = usize::try_from(self.mapping.load(ROSTER)).unwrap_or(usize::MAX);
         let mut queues = Vec::new();

@@ -1,4 +1,4 @@
-//! Samples written by one end and read by the other, and memories that are none.
+//! Samples written by one end and read by the other, and memories that are not samples.
 
 use super::*;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn pair() -> (Samples, SamplesView, OwnedFd) {
     (Samples::join(fd.as_fd()).unwrap(), SamplesView::join(reader.as_fd()).unwrap(), fd)
 }
 
-/// Blocks of 512 bytes that a memory takes.
+/// Number of 512-byte blocks that a memory takes.
 fn blocks(fd: &OwnedFd) -> i64 {
     rustix::fs::fstat(fd).unwrap().st_blocks as i64
 }

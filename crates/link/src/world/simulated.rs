@@ -1,4 +1,4 @@
-//! The world of a thread: the system, or one that the simulation gave it.
+//! The world of a thread: the system, or a world that the simulation gave it.
 
 use super::{Ended, Event};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
@@ -20,17 +20,17 @@ const _: () = assert!(
     "the feature `world` is for the simulation alone: build it in crates/sim, whose settings say so"
 );
 
-/// What is told of a process.
+/// What the simulation tells of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// When it was started, in clock ticks.
+    /// When the process was started, in clock ticks.
     pub start_ticks: u64,
-    /// Whether a signal stopped it.
+    /// Whether a signal stopped the process.
     pub is_stopped: bool,
 }
 
-/// Whether what a waiting thread waits for has come. Asked by whoever runs while the thread waits;
-/// after the wait it is false for ever.
+/// Whether the event that a waiting thread waits for has come. Other threads ask it while that
+/// thread waits; after the wait the answer is always false.
 #[derive(Clone)]
 pub struct Question(Arc<Mutex<Option<Asked>>>);
 
@@ -40,7 +40,7 @@ struct Asked(*mut (dyn FnMut() -> bool + Send));
 unsafe impl Send for Asked {}
 
 impl Question {
-    /// Whether it has come.
+    /// Whether the event has come.
     pub fn ask(&self) -> bool {
         let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: `While` takes the pointer out, under this lock, before the function that it points
@@ -49,7 +49,7 @@ impl Question {
     }
 }
 
-/// As long as a question may be asked.
+/// Holds a question as long as it may be asked.
 struct While(Question);
 
 impl While {
@@ -67,8 +67,8 @@ impl Drop for While {
     }
 }
 
-/// A world. Each function that may let others run does not return in a process that was killed
-/// meanwhile, but unwinds; while it unwinds, none of them waits.
+/// A world, in place of the system. A function that may let others run unwinds, and does not
+/// return, in a process that was killed meanwhile. While the process unwinds, none of them waits.
 #[allow(missing_docs, reason = "each answers the function of its name")]
 pub trait World: Send + Sync {
     fn now(&self) -> Instant;
@@ -83,19 +83,19 @@ pub trait World: Send + Sync {
     fn lacks(&self, lacks: bool) -> bool;
     fn needs(&self, registers: RegisterSet) -> RegisterSet;
     fn fault(&self, place: &'static str) -> io::Result<()>;
-    /// Waits until the answer is yes, or the timeout has passed; where there is no question, for
-    /// that alone. True where it was interrupted.
+    /// Waits until the answer is yes, or the timeout has passed; without a question, only for the
+    /// timeout. True if the wait was interrupted.
     fn wait(&self, place: &'static str, question: Option<&Question>, timeout: Option<Duration>) -> bool;
-    /// Whether a doorbell rings.
+    /// Whether a ring of a doorbell reaches it.
     fn ring(&self) -> bool;
     /// Waits until one of these words is woken.
     fn futex_wait(&self, words: &[usize], timeout: Duration);
     fn futex_wake(&self, word: usize);
     fn mapped(&self, base: usize, bytes: usize, fd: BorrowedFd<'_>);
     fn unmapped(&self, base: usize);
-    /// A name for the sockets of the calling process, unlike any other.
+    /// A name for a socket of the calling process that no other socket has.
     fn socket_name(&self) -> Vec<u8>;
-    /// The process of such a name.
+    /// The process of the socket with this name.
     fn named(&self, name: &[u8]) -> Option<u32>;
     fn start_process(&self, arguments: &[&str], control: OwnedFd) -> io::Result<u32>;
     fn open_process(&self, pid: u32) -> io::Result<OwnedFd>;
@@ -110,7 +110,7 @@ pub trait World: Send + Sync {
 
 /// A thread of a world.
 pub trait Join: Send {
-    /// Waits until it has ended.
+    /// Waits until the thread has ended.
     fn join(self: Box<Self>);
 }
 
@@ -118,7 +118,7 @@ thread_local! {
     static WORLD: RefCell<Option<Arc<dyn World>>> = const { RefCell::new(None) };
 }
 
-/// Puts the calling thread into a world, for as long as it runs.
+/// Puts the calling thread into a world, until the thread ends.
 pub fn enter(world: Arc<dyn World>) {
     WORLD.with(|own| *own.borrow_mut() = Some(world));
 }
@@ -127,13 +127,13 @@ fn world() -> Option<Arc<dyn World>> {
     WORLD.try_with(|own| own.borrow().clone()).ok().flatten()
 }
 
-/// The clock of the world.
+/// The monotonic clock, or the world's clock.
 pub fn now() -> Instant {
     world().map_or_else(Instant::now, |world| world.now())
 }
 
-/// The processor time that the calling thread has used, in nanoseconds: in a simulation nothing takes the
-/// processor away, and it is the time that goes by.
+/// The processor time that the calling thread has used, in nanoseconds. In a simulation nothing
+/// takes the processor away, so it is the elapsed time.
 pub fn processor_ns() -> u64 {
     let system = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -142,13 +142,13 @@ pub fn processor_ns() -> u64 {
     world().map_or_else(system, |world| (world.tsc() as f64 * 1e3 / TSC_PER_US) as u64)
 }
 
-/// Milliseconds since 1970.
+/// The time of day, or the world's, in milliseconds since 1970.
 pub fn unix_ms() -> u64 {
     let system = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     world().map_or_else(|| system().map_or(0, |since| since.as_millis() as u64), |world| world.unix_ms())
 }
 
-/// Sleeps for a span.
+/// Sleeps for this time, as the world does.
 pub fn sleep(span: Duration) {
     match world() {
         Some(world) => {
@@ -173,20 +173,20 @@ pub(crate) fn processor() -> i64 {
     world().map_or_else(|| rustix::thread::sched_getcpu() as i64, |world| i64::from(world.processor()))
 }
 
-/// How many processors the process may use.
+/// Number of processors that the process may use.
 pub fn processors() -> u64 {
     let count = || std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     world().map_or_else(count, |world| world.processors())
 }
 
-/// A place where others may run, and the process may die.
+/// A place where other threads may run, and the process may die.
 pub fn step(place: &'static str) {
     if let Some(world) = world() {
         world.step(place);
     }
 }
 
-/// Tells the world something.
+/// Tells the world an event.
 pub fn saw(event: Event<'_>) {
     if let Some(world) = world() {
         world.saw(event);
@@ -203,12 +203,13 @@ pub(crate) fn taken(taken: bool) -> bool {
     world().map_or(taken, |world| world.taken(taken))
 }
 
-/// What the simulation makes of a card's not having what it is waited for.
+/// Whether a card lacks what it is waited for: as given, or as the simulation changes it.
 pub fn lacks(lacks: bool) -> bool {
     world().map_or(lacks, |world| world.lacks(lacks))
 }
 
-/// What the simulation makes of the registers that a request may need: a card is chosen by them.
+/// The registers that a request may need, by which a card is chosen: as given, or as the simulation
+/// changes them.
 pub fn needs(registers: RegisterSet) -> RegisterSet {
     world().map_or(registers, |world| world.needs(registers))
 }
@@ -225,7 +226,7 @@ fn span_of(timeout: &Timespec) -> Duration {
 /// poll(2), waiting as the world waits.
 ///
 /// # Errors
-/// That of the system; an interruption.
+/// Error of the system, or an interruption.
 pub fn poll(fds: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> rustix::io::Result<usize> {
     let Some(world) = world() else { return rustix::event::poll(fds, timeout) };
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -248,7 +249,8 @@ pub fn poll(fds: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> rustix::io::R
     rustix::event::poll(fds, Some(&now))
 }
 
-/// Waits until a descriptor has events; what follows need not wait any more.
+/// Waits until a descriptor has events, if the thread is in a world; returns how long the following
+/// wait may take.
 pub fn before_wait(fd: impl AsFd, timeout: Duration) -> Duration {
     if world().is_none() {
         return timeout;
@@ -311,7 +313,8 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
 
 pub(crate) fn futex_wake_all(word: &AtomicU32) {
     match world() {
-        // Here a wake-up is for all who sleep on the word: one too many is none that was not to be expected.
+        // In a world one wake-up is for all threads that sleep on the word; a waiter must expect a
+        // wake-up too many.
         Some(_) => futex_wake(word),
         None => {
             let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
@@ -322,7 +325,7 @@ pub(crate) fn futex_wake_all(word: &AtomicU32) {
 pub(crate) fn futex_wait_any(waiters: &[futex::Wait], span: Duration) -> bool {
     let Some(world) = world() else { return false };
     world.step("futex wait");
-    // The system compares the words, and would wait until an instant that is long past.
+    // The system compares the words; with an instant in the past it does not wait.
     let past = Timespec { tv_sec: 0, tv_nsec: 0 };
     let looked = futex::waitv(waiters, futex::WaitvFlags::empty(), Some(&past), ClockId::Monotonic);
     if looked != Err(rustix::io::Errno::AGAIN) {
@@ -372,7 +375,7 @@ pub fn is_simulated() -> bool {
 /// Starts a simulated process.
 ///
 /// # Errors
-/// That of the world.
+/// Error of the world; `Unsupported` outside of a simulation.
 pub fn start_process(arguments: &[&str], control: OwnedFd) -> io::Result<u32> {
     world().map_or_else(
         || Err(io::ErrorKind::Unsupported.into()),
@@ -396,13 +399,13 @@ pub(crate) fn reap(process: BorrowedFd<'_>) -> Option<Option<Ended>> {
     world().map(|world| world.reap(process))
 }
 
-/// What is known of a simulated process; none outside of a simulation.
+/// State of a simulated process, if there is such a process; none outside of a simulation.
 pub fn process(pid: u32) -> Option<Option<Process>> {
     world().map(|world| world.process(pid))
 }
 
-/// Whether the calling process was killed, and only gives back what the system would take: what would
-/// tell others of its end must not be done then.
+/// Whether the calling process was killed and now only releases its memory and descriptors. Then it
+/// must do nothing that would tell others of its end.
 pub fn is_killed() -> bool {
     world().is_some_and(|world| world.is_killed())
 }
@@ -421,7 +424,7 @@ enum Kind {
 }
 
 impl Thread {
-    /// Waits until it has ended.
+    /// Waits until the thread has ended.
     pub fn join(self) {
         match self.0 {
             Kind::System(thread) => drop(thread.join()),
@@ -432,8 +435,8 @@ impl Thread {
 
 /// Starts a thread.
 ///
-/// # Errors
-/// That of the system, or of the world.
+/// Error of the system, or of the world.
+/// Error of the system, or of the world.
 pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
     let kind = match world() {
         Some(world) => Kind::Simulated(world.spawn(name, Box::new(work))?),
@@ -449,13 +452,13 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender { event: event.clone(), sender: Some(sender) }, Receiver { receiver, event })
 }
 
-/// The sending end.
+/// The sending end of [`channel`].
 pub struct Sender<T> {
     sender: Option<mpsc::Sender<T>>,
     event: Option<Arc<OwnedFd>>,
 }
 
-/// The receiving end.
+/// The receiving end of [`channel`].
 pub struct Receiver<T> {
     receiver: mpsc::Receiver<T>,
     event: Option<Arc<OwnedFd>>,
@@ -492,7 +495,7 @@ impl<T: Send> Receiver<T> {
     /// As [`mpsc::Receiver::try_recv`].
     ///
     /// # Errors
-    /// Nothing is there, or the sender is gone.
+    /// No value is there, or the sender is gone.
     pub fn try_recv(&self) -> Result<T, mpsc::TryRecvError> {
         self.receiver.try_recv()
     }

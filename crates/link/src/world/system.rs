@@ -28,78 +28,79 @@ pub fn processor_ns() -> u64 {
     u64::try_from(nanoseconds).unwrap_or(0)
 }
 
-/// Milliseconds since 1970.
+/// The time of day, in milliseconds since 1970.
 #[inline]
 pub fn unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Sleeps for a span.
+/// Sleeps for this time.
 #[inline]
 pub fn sleep(span: Duration) {
     std::thread::sleep(span);
 }
 
-/// The time-stamp counter of a simulated world: none.
+/// The time-stamp counter of a simulated world: none here.
 #[inline]
 pub(crate) fn tsc() -> Option<u64> {
     None
 }
 
-/// The rate of that counter: none.
+/// The rate of a simulated time-stamp counter: none here.
 #[inline]
 pub(crate) fn tsc_per_us() -> Option<f64> {
     None
 }
 
-/// The processor that the calling thread runs on; negative where unknown.
+/// The processor that the calling thread runs on; negative if unknown.
 #[inline]
 pub(crate) fn processor() -> i64 {
     rustix::thread::sched_getcpu() as i64
 }
 
-/// How many processors this process may use; asked once.
+/// Number of processors that this process may use; asked once.
 pub fn processors() -> u64 {
     static PROCESSORS: OnceLock<u64> = OnceLock::new();
     let count = || std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     *PROCESSORS.get_or_init(count)
 }
 
-/// A place where, in a simulation, others may run, and the process may die.
+/// A place where, in a simulation, other threads may run, and the process may die.
 #[inline]
 pub fn step(_place: &'static str) {}
 
-/// Tells the simulation something.
+/// Tells the simulation an event.
 #[inline]
 pub fn saw(_event: Event<'_>) {}
 
-/// Where the simulation may have a card answer nonsense.
+/// A place where the simulation may change a card's answer.
 #[inline]
 pub(crate) fn tamper(_header: &mut ReplyHeader) {}
 
-/// What the simulation makes of a card's word for having taken a request.
+/// Whether a card says that it has taken a request: as given; the simulation may change it.
 #[inline]
 pub(crate) fn taken(taken: bool) -> bool {
     taken
 }
 
-/// What the simulation makes of a card's not having what it is waited for.
+/// Whether a card lacks what it is waited for: as given; the simulation may change it.
 #[inline]
 pub fn lacks(lacks: bool) -> bool {
     lacks
 }
 
-/// What the simulation makes of the registers that a request may need: a card is chosen by them.
+/// The registers that a request may need, by which a card is chosen: as given; the simulation may
+/// change them.
 #[inline]
 pub fn needs(registers: RegisterSet) -> RegisterSet {
     registers
 }
 
-/// Where memory or descriptors may run out in a simulation.
+/// A place where memory or descriptors may run out in a simulation.
 ///
 /// # Errors
-/// Never here.
+/// Never, outside of a simulation.
 #[inline]
 pub(crate) fn fault(_place: &'static str) -> io::Result<()> {
     Ok(())
@@ -108,33 +109,35 @@ pub(crate) fn fault(_place: &'static str) -> io::Result<()> {
 /// poll(2).
 ///
 /// # Errors
-/// That of the system.
+/// Error of the system.
 #[inline]
 pub fn poll(fds: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> rustix::io::Result<usize> {
     rustix::event::poll(fds, timeout)
 }
 
-/// How long to wait in the call for a descriptor's events that follows: as given.
+/// How long the following wait for a descriptor's events may take: as given; in a simulation the
+/// waiting is done here.
 #[inline]
 pub fn before_wait(_fd: impl AsFd, timeout: Duration) -> Duration {
     timeout
 }
 
-/// Flags of a send that waits for room.
+/// A place before a send; `_waits` says whether the send waits for room.
 #[inline]
 pub(crate) fn before_send(_fd: BorrowedFd<'_>, _waits: bool) {}
 
-/// Before a receive that waits.
+/// A place before a receive; `_waits` says whether it waits for a message.
 #[inline]
 pub(crate) fn before_receive(_fd: BorrowedFd<'_>, _waits: bool) {}
 
-/// Sends a byte that says "look"; an error says that it has been said already, or nobody is there.
+/// Sends a byte that says "look". An error is ignored: the socket is full, so that this is said
+/// already, or nobody is there.
 #[inline]
 pub(crate) fn ring(socket: BorrowedFd<'_>) {
     let _ = rustix::net::send(socket, &[0], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
 }
 
-/// FUTEX_WAIT; whatever woke it, the caller looks again.
+/// FUTEX_WAIT; whatever ends the wait, the caller looks again.
 #[inline]
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: &Timespec) {
     let _ = futex::wait(word, futex::Flags::empty(), expected, Some(timeout));
@@ -152,31 +155,31 @@ pub(crate) fn futex_wake_all(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
 }
 
-/// Whether waiting for several words was done here: never.
+/// Whether the simulation has waited for several words: never here.
 #[inline]
 pub(crate) fn futex_wait_any(_waiters: &[futex::Wait], _span: Duration) -> bool {
     false
 }
 
-/// A memory was mapped.
+/// Tells the simulation that a memory was mapped.
 #[inline]
 pub(crate) fn mapped(_base: usize, _bytes: usize, _fd: BorrowedFd<'_>) {}
 
-/// A memory is about to be unmapped.
+/// Tells the simulation that a memory is about to be unmapped.
 #[inline]
 pub(crate) fn unmapped(_base: usize) {}
 
-/// Before a socket is connected.
+/// Tells the simulation that a socket is about to be connected.
 #[inline]
 pub(crate) fn connecting(_socket: BorrowedFd<'_>) {}
 
-/// The process at the other end, where the simulation knows it: none.
+/// The process at the other end, if the simulation knows it: none here.
 #[inline]
 pub(crate) fn peer(_socket: BorrowedFd<'_>) -> Option<u32> {
     None
 }
 
-/// Whether processes are simulated: no.
+/// Whether the calling thread's processes are simulated: no.
 #[inline]
 pub fn is_simulated() -> bool {
     false
@@ -185,7 +188,7 @@ pub fn is_simulated() -> bool {
 /// Starts a simulated process.
 ///
 /// # Errors
-/// Always: there are none here.
+/// Always: `Unsupported`.
 pub fn start_process(_arguments: &[&str], _control: OwnedFd) -> io::Result<u32> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -196,40 +199,41 @@ pub(crate) fn open_process(_pid: u32) -> Option<io::Result<OwnedFd>> {
     None
 }
 
-/// Whether a simulated process was killed: none is.
+/// Whether a simulated process was killed: false, so the caller kills a real one.
 #[inline]
 pub(crate) fn kill(_process: BorrowedFd<'_>) -> bool {
     false
 }
 
-/// Whether a simulated process was resumed: none is.
+/// Whether a simulated process was resumed: false, so the caller resumes a real one.
 #[inline]
 pub(crate) fn resume(_process: BorrowedFd<'_>) -> bool {
     false
 }
 
-/// Whether a simulated process has ended and was collected: there is none.
+/// How a simulated process ended, if it is collected: none here, so the caller collects a real one.
 #[inline]
 pub(crate) fn reap(_process: BorrowedFd<'_>) -> Option<Option<Ended>> {
     None
 }
 
-/// Start and state of a simulated process: there is none.
+/// State of a simulated process: none here.
 #[inline]
 pub fn process(_pid: u32) -> Option<Option<Process>> {
     None
 }
 
-/// What is told of a process.
+/// What the simulation tells of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// When it was started, in clock ticks.
+    /// When the process was started, in clock ticks.
     pub start_ticks: u64,
-    /// Whether a signal stopped it.
+    /// Whether a signal stopped the process.
     pub is_stopped: bool,
 }
 
-/// Whether the calling process was killed, and only gives back what the system would take: never here.
+/// Whether the calling process was killed and now only releases its memory and descriptors: never
+/// here.
 #[inline]
 pub fn is_killed() -> bool {
     false
@@ -245,7 +249,7 @@ pub fn pid() -> u32 {
 pub struct Thread(JoinHandle<()>);
 
 impl Thread {
-    /// Waits until it has ended.
+    /// Waits until the thread has ended.
     pub fn join(self) {
         let _ = self.0.join();
     }
@@ -254,7 +258,7 @@ impl Thread {
 /// Starts a thread.
 ///
 /// # Errors
-/// That of the system.
+/// Error of the system.
 pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
     std::thread::Builder::new().name(name.into()).spawn(work).map(Thread)
 }

@@ -4,10 +4,10 @@
 //! C_i = P_i XOR X_i,   X_i = E(C_(i-1)),   C_0 = the initialisation vector
 //! ```
 //!
-//! 1. AES is the engine's own CFB.
+//! 1. AES uses the engine's own CFB.
 //! 2. Triple DES enciphers by the engine's CBC: X_(i+1) = E(P_i XOR X_i) is CBC of P under the initialisation vector
-//!    X_1. It deciphers by its ECB over the ciphertext, where blocks do not wait for each other.
-//! 3. The old ciphers that are only read are rPGP's.
+//!    X_1. Triple DES deciphers by the engine's ECB over the ciphertext, where blocks do not wait for each other.
+//! 3. The old ciphers that are only read use rPGP.
 
 use crate::SymmetricKeyAlgorithm;
 use crate::body::BodyError;
@@ -17,7 +17,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Longest block in bytes.
 pub(super) const BLOCK_BYTES_MAX: usize = 16;
-/// What is worked on at a time where a copy of the text is needed.
+/// Length of the pieces that are worked on if a copy of the text is needed, in bytes.
 const PIECE_BYTES: usize = 32 << 10;
 
 /// A prepared key for CFB.
@@ -36,7 +36,10 @@ enum Kind {
 }
 
 impl CfbKey {
-    /// A key for a cipher that this packet may have.
+    /// A key for a cipher that bodies may have.
+    ///
+    /// # Errors
+    /// [`BodyError`] for an unsupported cipher, or a key of another length.
     pub(super) fn new(engine: &Engine, cipher: SymmetricKeyAlgorithm, key: &[u8]) -> Result<Self, BodyError> {
         if cipher.block_size() == 0 {
             return Err(BodyError::Cipher(cipher));
@@ -67,7 +70,7 @@ impl CfbKey {
         self.cipher.block_size()
     }
 
-    /// The key's bytes, for AES.
+    /// The key's bytes if the cipher is AES.
     pub(super) fn aes_key(&self) -> Option<&[u8]> {
         match &self.kind {
             Kind::Aes(key) => Some(key),
@@ -75,14 +78,14 @@ impl CfbKey {
         }
     }
 
-    /// Deciphers a piece that begins on a border of blocks, `before` being the block of ciphertext before it.
+    /// Deciphers a piece that begins at a border of blocks; `before` is the block of ciphertext before it.
     pub(super) fn decipher_at(&self, before: &[u8], data: &mut [u8]) {
         let mut stream = CfbStream::new(self.clone(), CipherDirection::Decipher, before);
         stream.update(data);
     }
 }
 
-/// A text under way, in pieces of any length.
+/// CFB over a text that comes in pieces of any length.
 pub(super) struct CfbStream {
     key: CfbKey,
     state: State,
@@ -93,15 +96,15 @@ enum State {
     Blocks(Blocks),
 }
 
-/// A text under way through a cipher other than AES; wiped when dropped.
+/// The state of CFB with a cipher other than AES; wiped when dropped.
 struct Blocks {
     direction: CipherDirection,
-    /// The last whole block of ciphertext; behind `used` bytes of the next one, that one instead.
+    /// The last whole block of ciphertext; its first `used` bytes are already those of the next block.
     chain: [u8; BLOCK_BYTES_MAX],
-    /// E of the last whole block of ciphertext, once `used` is not 0.
+    /// E of the last whole block of ciphertext; valid only if `used` is not 0.
     pad: [u8; BLOCK_BYTES_MAX],
     used: usize,
-    /// Room for the pads of a piece; made at first need.
+    /// Memory for the pads of a piece, made when it is first needed.
     pads: Zeroizing<Vec<u8>>,
 }
 
@@ -123,7 +126,7 @@ impl CfbStream {
         Self { key, state }
     }
 
-    /// Takes the next piece, in place.
+    /// Enciphers or deciphers the next piece in place.
     pub(super) fn update(&mut self, data: &mut [u8]) {
         match &mut self.state {
             State::Aes(cfb) => cfb.update(data),
@@ -149,7 +152,7 @@ impl Blocks {
         }
     }
 
-    /// Bytes of one block, whose pad is known.
+    /// Processes bytes within one block, whose pad is known.
     fn bytes(&mut self, data: &mut [u8], block_bytes: usize) {
         for byte in data {
             let text = *byte;
@@ -181,11 +184,11 @@ impl Drop for Blocks {
     }
 }
 
-/// One piece of whole blocks, not empty, by ciphers other than AES.
+/// Processes one piece of whole blocks, not empty, with ciphers other than AES.
 impl CfbKey {
     fn encipher_blocks(&self, chain: &[u8], data: &mut [u8], pads: &mut Zeroizing<Vec<u8>>) {
         let Kind::Tdes(key) = &self.kind else { return self.by_rpgp(CipherDirection::Encipher, chain, data) };
-        // CBC gives X_2 and the following; X_1 goes before them.
+        // CBC gives X_2 and the following blocks; X_1 goes before them.
         let (first, rest) = room(pads, chain.len() + data.len()).split_at_mut(chain.len());
         first.copy_from_slice(chain);
         self.encipher_block(first);
@@ -209,7 +212,7 @@ impl CfbKey {
         xor(data, pads);
     }
 
-    /// E of one block, in place.
+    /// Replaces one block by E of it.
     fn encipher_block(&self, block: &mut [u8]) {
         match &self.kind {
             Kind::Tdes(key) => {
@@ -217,7 +220,7 @@ impl CfbKey {
                 self.engine.cipher_batch(Mode::Ecb, CipherDirection::Encipher, &mut item);
             }
             _ => {
-                // C_1 of zeros is X_1.
+                // CFB of a block of zeros gives E of the initialisation vector.
                 let mut iv = [0; BLOCK_BYTES_MAX];
                 let iv = &mut iv[..block.len()];
                 iv.copy_from_slice(block);
@@ -239,7 +242,7 @@ impl CfbKey {
     }
 }
 
-/// So many bytes; the memory is taken once, so that wiping it is enough.
+/// The first `bytes` bytes of memory that is allocated once, so that wiping it at the end is enough.
 fn room(pads: &mut Zeroizing<Vec<u8>>, bytes: usize) -> &mut [u8] {
     if pads.len() < bytes {
         **pads = vec![0; PIECE_BYTES.max(bytes) + BLOCK_BYTES_MAX];

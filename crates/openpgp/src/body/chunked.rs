@@ -4,8 +4,8 @@
 //! ```text
 //! header | chunk 0, tag | chunk 1, tag | ... | last chunk (1 byte to a whole one), tag | tag of all
 //! ```
-//! Each chunk is sealed by itself, under a nonce made of its number, so that any thread may take any chunk. The last
-//! tag is that of an empty chunk with the length of the text: without it a message could end at any chunk unnoticed.
+//! Each chunk is sealed by itself, under a nonce made of its number, so any thread may take any chunk. The last tag is
+//! that of an empty chunk, and covers the length of the text: without it a message could end after any chunk unnoticed.
 
 use crate::body::{BodyError, Unauthentic};
 use crate::form::{CHUNK_BITS_MAX, Form, Protection};
@@ -18,10 +18,10 @@ use zeroize::Zeroizing;
 
 /// Length of a tag in bytes.
 pub const TAG_BYTES: usize = 16;
-/// Longest header in bytes: SEIPDv2, with its version octet.
+/// Longest header in bytes: that of SEIPDv2, with its version octet.
 pub const HEADER_BYTES_MAX: usize = 4 + SALT_BYTES;
 
-/// The header of a body: its protection, and the salt or nonce from which its nonces are made.
+/// The header of a body: its protection, and the salt or nonce that its nonces are made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     form: Form,
@@ -33,17 +33,18 @@ impl Header {
     /// A new header, with random salt or starting nonce.
     ///
     /// # Errors
-    /// For a form without chunks, and for unsupported ciphers, modes and chunk lengths.
+    /// [`BodyError`] for a form without chunks, and for unsupported ciphers, modes and chunk lengths.
     pub fn random(engine: &Engine, form: Form) -> Result<Self, BodyError> {
         let mut start = vec![0; start_bytes(&form)?];
         engine.random(&mut start);
         Ok(Self { form, start })
     }
 
-    /// Reads the header of a packet's body, version octet included; none where bytes are missing.
+    /// Reads the header of a packet's body, with the version octet; also returns its length in bytes. `None` if bytes
+    /// are missing.
     ///
     /// # Errors
-    /// For other packets and versions, and for unsupported ciphers, modes and chunk lengths.
+    /// [`BodyError`] for other packets and versions, and for unsupported ciphers, modes and chunk lengths.
     pub fn parse(tag: Tag, body: &[u8]) -> Result<Option<(Self, usize)>, BodyError> {
         let Some(&[version, cipher, aead, chunk_bits]) = body.first_chunk() else { return Ok(None) };
         let aead = AeadAlgorithm::from(aead);
@@ -58,12 +59,12 @@ impl Header {
         Ok(Some((Self { form, start: start.to_vec() }, header_bytes)))
     }
 
-    /// Cipher, mode and chunk length.
+    /// The cipher, the mode and the chunk length.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// The packet that it is for.
+    /// Type of the packet that the header is for.
     pub fn tag(&self) -> Tag {
         match self.form.protection {
             Protection::GnupgAead { .. } => Tag::GnupgAeadData,
@@ -71,13 +72,13 @@ impl Header {
         }
     }
 
-    /// As bytes: the beginning of the packet's body.
+    /// The header as bytes: the beginning of the packet's body.
     pub fn to_bytes(&self) -> Vec<u8> {
         let [_, fixed @ ..] = self.associated();
         [&fixed, &self.start[..]].concat()
     }
 
-    /// The packet as an octet of the new format, version, cipher, mode, chunk length.
+    /// Associated data: the packet's type as an octet of the new format, then version, cipher, mode and chunk length.
     fn associated(&self) -> [u8; ASSOCIATED_BYTES] {
         let (version, aead, chunk_bits) = match self.form.protection {
             Protection::SeipdV2 { aead, chunk_bits } => (2, aead, chunk_bits),
@@ -90,7 +91,7 @@ impl Header {
 
 /// Seals and opens the chunks of one body; copies share the key.
 ///
-/// The caller that seals must number the chunks from 0 and use each number once: a repeated nonce reveals the text.
+/// A caller that seals must number the chunks from 0 and use each number once: a repeated nonce reveals the text.
 #[derive(Clone)]
 pub struct ChunkCipher {
     shared: Arc<Shared>,
@@ -111,10 +112,10 @@ enum Key {
 }
 
 impl ChunkCipher {
-    /// For the body that this header begins, under a session key of the cipher's length.
+    /// A cipher for the body that this header begins, under a session key of the cipher's length.
     ///
     /// # Errors
-    /// For a key of another length.
+    /// [`BodyError`] for a key of another length.
     pub fn new(engine: &Engine, header: Header, session_key: &[u8]) -> Result<Self, BodyError> {
         let Form { cipher, protection } = header.form;
         if session_key.len() != cipher.key_size() {
@@ -151,7 +152,7 @@ impl ChunkCipher {
         self.shared.chunk_bytes
     }
 
-    /// Length of a body with so many bytes of text, header and tags included; none beyond 2^64 bytes.
+    /// Length of a body with `text_bytes` bytes of text, with header and tags; `None` beyond 2^64 bytes.
     pub fn body_bytes(&self, text_bytes: u64) -> Option<u64> {
         let chunks = text_bytes.div_ceil(self.chunk_bytes() as u64);
         let header_bytes = (FIXED_BYTES + self.shared.header.start.len()) as u64;
@@ -159,7 +160,7 @@ impl ChunkCipher {
         text_bytes.checked_add(tags_bytes)?.checked_add(header_bytes)
     }
 
-    /// Seals a chunk in place, and gives its tag.
+    /// Seals the chunk with this number in place, and returns its tag.
     ///
     /// # Panics
     /// If the chunk is longer than [`ChunkCipher::chunk_bytes`].
@@ -170,10 +171,10 @@ impl ChunkCipher {
         tag
     }
 
-    /// Checks and opens a chunk in place.
+    /// Checks and opens the chunk with this number in place.
     ///
     /// # Errors
-    /// Where it is not authentic: its bytes are zeros then.
+    /// [`Unauthentic`] if the chunk is not authentic; its bytes are then zeros.
     pub fn open(&self, index: u64, data: &mut [u8], tag: &[u8; TAG_BYTES]) -> Result<(), Unauthentic> {
         if data.len() > self.chunk_bytes() {
             data.fill(0);
@@ -182,8 +183,8 @@ impl ChunkCipher {
         self.shared.open(index, &mut [(data, tag)], &[])
     }
 
-    /// Seals several chunks at once: chunk, room for its tag, chunk, room for its tag and so on, the last one of any
-    /// length from one byte. Faster than one by one for EAX, whose chunks go side by side.
+    /// Seals several chunks at once: chunk, room for its tag, chunk, room for its tag and so on. The last chunk may
+    /// have any length from one byte. For EAX this is faster than one by one, since chunks are processed in parallel.
     ///
     /// # Panics
     /// If the last chunk has no room for a tag and one byte.
@@ -201,11 +202,11 @@ impl ChunkCipher {
         }
     }
 
-    /// Checks and opens several chunks at once, where they lie: see [`ChunkCipher::seal_run`].
+    /// Checks and opens several chunks at once in place, laid out as for [`ChunkCipher::seal_run`].
     ///
     /// # Errors
-    /// If one of them is not authentic, or too short: that one is then zeros or untouched, and nothing
-    /// of the run may be used.
+    /// [`Unauthentic`] if one of them is not authentic, or too short. That chunk is then zeros or untouched, and
+    /// nothing of the run may be used.
     pub fn open_run(&self, first_index: u64, data: &mut [u8]) -> Result<(), Unauthentic> {
         let mut index = first_index;
         for run in data.chunks_mut(RUN_CHUNKS * (self.chunk_bytes() + TAG_BYTES)) {
@@ -230,10 +231,10 @@ impl ChunkCipher {
         tag
     }
 
-    /// Checks the tag behind the last chunk.
+    /// Checks the tag after the last chunk.
     ///
     /// # Errors
-    /// Where the text was cut or is not what was sealed.
+    /// [`Unauthentic`] if the text was cut, or is not the text that was sealed.
     pub fn check_final(
         &self,
         text_bytes: u64,
@@ -287,7 +288,7 @@ impl Shared {
             Protection::GnupgAead { aead, .. } => (aead.nonce_size(), true),
             Protection::SeipdV1 => unreachable!("a header is made for chunks only"),
         };
-        // The counter is XORed into the starting nonce; in SEIPDv2 that is zero where the counter lies.
+        // The counter is XORed into the starting nonce. In SEIPDv2 that nonce is zero in the counter's place.
         let mut nonce = self.nonce;
         for (byte, count) in
             nonce[nonce_bytes - COUNTER_BYTES..nonce_bytes].iter_mut().zip(index.to_be_bytes())
@@ -359,7 +360,10 @@ impl Shared {
     }
 }
 
-/// Length of salt or starting nonce in bytes, for a form that is served.
+/// Length of the salt or starting nonce in bytes.
+///
+/// # Errors
+/// [`BodyError`] for a form without chunks or with an unsupported cipher, mode or chunk length.
 fn start_bytes(form: &Form) -> Result<usize, BodyError> {
     let (aead, chunk_bits, is_gnupg) = match form.protection {
         Protection::SeipdV2 { aead, chunk_bits } => (aead, chunk_bits, false),
@@ -381,7 +385,7 @@ fn start_bytes(form: &Form) -> Result<usize, BodyError> {
     Ok(if is_gnupg { aead.nonce_size() } else { SALT_BYTES })
 }
 
-/// Version, cipher, mode, chunk length.
+/// Length of version, cipher, mode and chunk length in bytes.
 const FIXED_BYTES: usize = 4;
 const SALT_BYTES: usize = 32;
 /// Shortest chunk, as the binary logarithm of its bytes.
@@ -389,7 +393,7 @@ const CHUNK_BITS_LEAST: u8 = 6;
 const COUNTER_BYTES: usize = 8;
 const NONCE_BYTES_MAX: usize = 16;
 const ASSOCIATED_BYTES: usize = 5;
-/// With the counter of packet 20 and the length at the end.
+/// Longest associated data in bytes: with the counter of packet 20, and the length at the end.
 const NAMES_BYTES_MAX: usize = ASSOCIATED_BYTES + 8 + 8;
-/// Chunks given to the engine at a time: enough lanes for EAX.
+/// Number of chunks that the engine gets at a time: enough parallel lanes for EAX.
 const RUN_CHUNKS: usize = 32;

@@ -5,7 +5,8 @@ use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};
 use pgp::types::Tag;
 use std::fmt;
 
-/// The message was changed, truncated, or is not under this key. Opaque on purpose: to say which would be an oracle.
+/// The message was changed, truncated, or is not under this key. Which of these is deliberately not told, since that
+/// would be an oracle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unauthentic;
 
@@ -19,73 +20,73 @@ impl fmt::Display for Unauthentic {
 
 impl std::error::Error for Unauthentic {}
 
-/// Why a body cannot be read, before anything secret is looked at.
+/// Why a body cannot be read, found before any secret is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// The framing of its packets.
+    /// The framing of the body's packets is wrong.
     Packet(PacketError),
-    /// A cipher that is not served for this packet.
+    /// The cipher is not supported for this packet.
     Cipher(SymmetricKeyAlgorithm),
-    /// A mode that is not served for this packet.
+    /// The mode is not supported for this packet.
     Aead(AeadAlgorithm),
-    /// Chunks longer than are read.
+    /// The chunks are longer than the longest that is read.
     ChunkBits {
-        /// What the packet says: binary logarithm of the length in bytes, less 6.
+        /// The packet's figure: binary logarithm of the length in bytes, less 6.
         bits: u8,
-        /// The most that is read.
+        /// The largest figure that is read.
         bits_max: u8,
     },
     /// The session key has another length than the cipher's.
     KeyLength {
-        /// Its length in bytes.
+        /// The session key's length in bytes.
         bytes: usize,
-        /// That of the cipher.
+        /// Length of the cipher's keys in bytes.
         expected: usize,
     },
-    /// A session key that belongs to another version of the packet (RFC 9580, 10.3.2.1).
+    /// The session key belongs to another version of the packet (RFC 9580, 10.3.2.1).
     KeyVersion,
-    /// A version of the packet that is not known.
+    /// The packet has an unknown version.
     Version {
-        /// The packet.
+        /// The packet's type.
         tag: Tag,
-        /// Its version.
+        /// The packet's version.
         version: u8,
     },
-    /// A packet shorter than its own header.
+    /// The packet is shorter than its own header.
     Short {
-        /// The packet.
+        /// The packet's type.
         tag: Tag,
     },
-    /// Encrypted without any integrity protection (RFC 9580, 5.7): anyone could have changed it.
+    /// The message is encrypted without any integrity protection (RFC 9580, 5.7): anyone could have changed it.
     NotProtected,
-    /// A packet that may not stand where it stands (RFC 9580, 10.3).
+    /// The packet is in a place where it may not be (RFC 9580, 10.3).
     Unexpected {
-        /// The packet.
+        /// The packet's type.
         tag: Tag,
     },
-    /// A packet whose contents do not hold together.
+    /// The packet's contents are malformed.
     Malformed {
-        /// The packet.
+        /// The packet's type.
         tag: Tag,
     },
     /// The stream ends before the message does.
     Incomplete,
-    /// A packet, other than one that holds data, that is longer than is read.
+    /// A packet that does not hold data is longer than the longest that is read.
     TooLong {
-        /// The packet.
+        /// The packet's type.
         tag: Tag,
-        /// The most that is read, in bytes.
+        /// The longest packet that is read, in bytes.
         bytes_max: usize,
     },
-    /// More packets than allowed.
+    /// There are more packets than allowed.
     TooManyPackets {
-        /// How many are allowed.
+        /// How many packets are allowed.
         packets_max: u32,
     },
-    /// Compressed packets deeper within one another than allowed.
+    /// Compressed packets are nested more deeply than allowed.
     TooDeep {
-        /// How deep they may be.
+        /// The allowed depth.
         nesting_max: u32,
     },
 }

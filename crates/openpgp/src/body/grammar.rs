@@ -7,8 +7,8 @@
 //!          ( literal | compressed )
 //!          { signature, one for each one-pass | marker | padding }                        Inner
 //! ```
-//! What is inside of a compressed packet is read by another [`Inner`], made by [`Inner::nested`], so that bounds hold
-//! for all of a message.
+//! The contents of a compressed packet are read by another [`Inner`], made by [`Inner::nested`], so that the bounds
+//! hold for the whole message.
 
 mod inner;
 mod outer;

@@ -7,8 +7,8 @@
 //!                                       packets                                  the text
 //!                                       D3 14, SHA-1 of all before it            22 bytes: the code
 //! ```
-//! Hash and CFB are both sequential, so one thread encrypts. Decryption can be parallel: [`Decipherer`]
-//! on any number of threads, [`Check`], the hash, on one.
+//! Hash and CFB are both sequential, so one thread encrypts. Decryption can be parallel: any number of threads have a
+//! [`Decipherer`], and one thread computes the hash with a [`Check`].
 
 use crate::SymmetricKeyAlgorithm;
 use crate::body::cfb::{BLOCK_BYTES_MAX, CfbKey, CfbStream};
@@ -18,19 +18,19 @@ use std::fmt;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Version octet that the packet begins with.
+/// Version octet at the beginning of the packet's body.
 pub const VERSION: u8 = 1;
 /// Length of the modification detection code packet in bytes, header included.
 pub const CODE_BYTES: usize = 22;
 /// Longest prefix in bytes.
 pub const PREFIX_BYTES_MAX: usize = BLOCK_BYTES_MAX + 2;
 
-/// Length of the prefix in bytes: a block and two.
+/// Length of the prefix in bytes: a block, and two more.
 pub fn prefix_bytes(cipher: SymmetricKeyAlgorithm) -> usize {
     cipher.block_size() + 2
 }
 
-/// By how many bytes the packet's body is longer than the text.
+/// Number of bytes by which the packet's body is longer than the text.
 pub fn overhead_bytes(cipher: SymmetricKeyAlgorithm) -> usize {
     1 + prefix_bytes(cipher) + CODE_BYTES
 }
@@ -44,7 +44,7 @@ impl Sealer {
     /// Begins a body, under a key of the cipher's length.
     ///
     /// # Errors
-    /// For a cipher that is not known, and a key of another length.
+    /// [`BodyError`] for an unknown cipher, or a key of another length.
     pub fn new(engine: &Engine, cipher: SymmetricKeyAlgorithm, key: &[u8]) -> Result<Self, BodyError> {
         let key = CfbKey::new(engine, cipher, key)?;
         Ok(Self { work: Work::new(key, CipherDirection::Encipher) })
@@ -84,7 +84,7 @@ impl fmt::Debug for Sealer {
     }
 }
 
-/// Deciphers one body, on one thread. Nothing is authentic before [`Opener::finish`] has succeeded.
+/// Deciphers one body, on one thread. No text is authentic before [`Opener::finish`] has succeeded.
 pub struct Opener {
     work: Work,
     repeats: bool,
@@ -92,7 +92,7 @@ pub struct Opener {
     held_bytes: usize,
 }
 
-/// Text that a piece gave: first `before`, which was held back from earlier ones, then `text`, in the piece.
+/// Text from one piece: first `before`, which was held back from earlier pieces, then `text`, within the piece.
 #[derive(Debug)]
 pub struct Opened<'a> {
     before: [u8; CODE_BYTES],
@@ -102,7 +102,7 @@ pub struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    /// Text that was held back.
+    /// The text that was held back from earlier pieces.
     pub fn before(&self) -> &[u8] {
         &self.before[..self.before_bytes]
     }
@@ -112,7 +112,7 @@ impl Opener {
     /// Begins a body whose enciphered prefix follows the version octet: [`prefix_bytes`] bytes.
     ///
     /// # Errors
-    /// For a cipher that is not known, and a key or prefix of another length.
+    /// [`BodyError`] for an unknown cipher, or a key or prefix of another length.
     pub fn new(
         engine: &Engine,
         cipher: SymmetricKeyAlgorithm,
@@ -130,14 +130,14 @@ impl Opener {
         Ok(Self { work, repeats, held: [0; CODE_BYTES], held_bytes: 0 })
     }
 
-    /// Whether the prefix repeats its two bytes. Only for choosing among session keys derived from passphrases,
-    /// which have no check of their own: revealed to a stranger, it is an oracle (RFC 9580, 13.4).
+    /// Whether the prefix repeats its two bytes. Use it only to choose among session keys that came from passphrases,
+    /// which have no check of their own. Revealed to an attacker, it is an oracle (RFC 9580, 13.4).
     pub fn prefix_repeats(&self) -> bool {
         self.repeats
     }
 
-    /// Deciphers the next piece of the packet's body, in place. The last 22 bytes so far are held back, since they
-    /// may be the code.
+    /// Deciphers the next piece of the packet's body in place. The last 22 bytes so far are held back, since they may
+    /// be the code.
     pub fn update<'a>(&mut self, data: &'a mut [u8]) -> Opened<'a> {
         let released = (self.held_bytes + data.len()).saturating_sub(CODE_BYTES);
         let before_bytes = released.min(self.held_bytes);
@@ -156,7 +156,7 @@ impl Opener {
     /// Checks the code, at the end of the packet's body.
     ///
     /// # Errors
-    /// Where all of the text must be thrown away.
+    /// [`Unauthentic`]: all of the text must then be discarded.
     pub fn finish(mut self) -> Result<(), Unauthentic> {
         if self.held_bytes != CODE_BYTES {
             return Err(Unauthentic);
@@ -181,24 +181,24 @@ impl fmt::Debug for Opener {
     }
 }
 
-/// Deciphers pieces of one body on any number of threads, each by itself. Positions count from the first byte of
-/// the enciphered prefix, behind the version octet: what comes out of the first piece begins with the prefix, and
-/// what comes out of the last ends with the code.
+/// Deciphers pieces of one body on any number of threads, each piece by itself. Positions count from the first byte of
+/// the enciphered prefix, after the version octet. The output of the first piece begins with the prefix, and that of
+/// the last piece ends with the code.
 #[derive(Clone)]
 pub struct Decipherer {
     key: CfbKey,
 }
 
 impl Decipherer {
-    /// For bodies under this key.
+    /// A decipherer for bodies under this key.
     ///
     /// # Errors
-    /// For a cipher that is not known, and a key of another length.
+    /// [`BodyError`] for an unknown cipher, or a key of another length.
     pub fn new(engine: &Engine, cipher: SymmetricKeyAlgorithm, key: &[u8]) -> Result<Self, BodyError> {
         Ok(Self { key: CfbKey::new(engine, cipher, key)? })
     }
 
-    /// Length of a block in bytes: pieces begin at multiples of it.
+    /// Length of a block in bytes; pieces begin at multiples of this length.
     pub fn block_bytes(&self) -> usize {
         self.key.block_bytes()
     }
@@ -214,7 +214,7 @@ impl Decipherer {
         self.key.decipher_at(before, data);
     }
 
-    /// Whether a deciphered prefix repeats its two bytes: see [`Opener::prefix_repeats`].
+    /// Whether a deciphered prefix repeats its two bytes; see [`Opener::prefix_repeats`].
     pub fn prefix_repeats(&self, prefix: &[u8]) -> bool {
         prefix.len() == self.block_bytes() + 2 && repeats(prefix)
     }
@@ -226,18 +226,18 @@ impl fmt::Debug for Decipherer {
     }
 }
 
-/// Checks what [`Decipherer`]s gave, in order, on one thread.
+/// Checks the output of [`Decipherer`]s, in order, on one thread.
 pub struct Check {
     hash: HashState,
 }
 
 impl Check {
-    /// At the prefix.
+    /// A check at the beginning of the prefix.
     pub fn new(engine: &Engine) -> Self {
         Self { hash: sha1(engine) }
     }
 
-    /// Takes deciphered bytes: prefix, then text, without the code at the end.
+    /// Hashes deciphered bytes: prefix, then text, without the code at the end.
     pub fn update(&mut self, clear: &[u8]) {
         self.hash.update(clear);
     }
@@ -245,7 +245,7 @@ impl Check {
     /// Checks the deciphered code: the last 22 bytes.
     ///
     /// # Errors
-    /// Where all of the text must be thrown away.
+    /// [`Unauthentic`]: all of the text must then be discarded.
     pub fn finish(mut self, code: &[u8]) -> Result<(), Unauthentic> {
         let code = <&[u8; CODE_BYTES]>::try_from(code).map_err(|_| Unauthentic)?;
         self.hash.update(&code[..CODE_HEADER.len()]);
@@ -259,7 +259,7 @@ impl fmt::Debug for Check {
     }
 }
 
-/// Cipher and hash of one body: the engine's single pass for AES, two passes else.
+/// Cipher and hash of one body: one pass of the engine for AES, two passes for other ciphers.
 struct Work {
     engine: Engine,
     block_bytes: usize,
@@ -334,7 +334,7 @@ fn repeats(prefix: &[u8]) -> bool {
     bool::from([a, b].ct_eq(&[c, d]))
 }
 
-/// Both parts are looked at, whatever the first one is.
+/// Compares the code's header and digest, in a time that does not depend on either.
 fn is_code(code: &[u8; CODE_BYTES], digest: &[u8; 20]) -> Result<(), Unauthentic> {
     let is_code = code[..2].ct_eq(&CODE_HEADER) & code[2..].ct_eq(digest);
     if bool::from(is_code) { Ok(()) } else { Err(Unauthentic) }
@@ -342,5 +342,5 @@ fn is_code(code: &[u8; CODE_BYTES], digest: &[u8; 20]) -> Result<(), Unauthentic
 
 /// Header of the modification detection code packet.
 const CODE_HEADER: [u8; 2] = [0xd3, 20];
-/// What is hashed and ciphered in two passes at a time.
+/// Length of the pieces that go through both passes, in bytes.
 const PIECE_BYTES: usize = 32 << 10;

@@ -12,7 +12,7 @@ const FEATURE_GNUPG_AEAD: u8 = 0x02;
 /// Bit of the features subpacket: SEIPD version 2.
 const FEATURE_SEIPD_V2: u8 = 0x08;
 
-/// Ciphers that bodies are written with, strongest first.
+/// Ciphers that bodies are enciphered with, strongest first.
 const CIPHERS: [SymmetricKeyAlgorithm; 4] = [
     SymmetricKeyAlgorithm::AES256,
     SymmetricKeyAlgorithm::AES192,
@@ -22,27 +22,28 @@ const CIPHERS: [SymmetricKeyAlgorithm; 4] = [
 /// Modes, fastest first: they are equally strong.
 const MODES: [AeadAlgorithm; 3] = [AeadAlgorithm::Gcm, AeadAlgorithm::Ocb, AeadAlgorithm::Eax];
 
-/// What a certificate announces.
+/// The features that a certificate announces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Announced {
-    /// Ciphers for SEIPD version 1, most wanted first; empty where it says nothing.
+    /// Ciphers for SEIPD version 1, preferred first; empty if the certificate names none.
     pub ciphers: Vec<SymmetricKeyAlgorithm>,
-    /// Hashes for signatures, most wanted first.
+    /// Hashes for signatures, preferred first.
     pub hashes: Vec<HashAlgorithm>,
-    /// Compressions, most wanted first.
+    /// Compression algorithms, preferred first.
     pub compressions: Vec<CompressionAlgorithm>,
-    /// SEIPD version 1 is read. Every program since 2003 does; those before said nothing.
+    /// Whether SEIPD version 1 is announced. Every program since 2003 reads it; earlier ones announced nothing.
     pub seipd_v1: bool,
-    /// SEIPD version 2 is read.
+    /// Whether SEIPD version 2 is announced.
     pub seipd_v2: bool,
-    /// Pairs of cipher and mode for SEIPD version 2, most wanted first; AES-128 with OCB is read by all.
+    /// Pairs of cipher and mode for SEIPD version 2, preferred first. Every program with version 2 reads AES-128 with
+    /// OCB.
     pub aeads: Vec<(SymmetricKeyAlgorithm, AeadAlgorithm)>,
-    /// GnuPG's AEAD packet is read.
+    /// Whether GnuPG's AEAD packet is announced.
     pub gnupg_aead: bool,
 }
 
 impl Announced {
-    /// Of the signatures that bind a certificate, in the order that properties are looked for.
+    /// The features in the signatures that bind a certificate, given in the order in which properties are looked for.
     pub(crate) fn of(bindings: &[&Signature]) -> Self {
         let mut announced = Self::default();
         let mut features = None;
@@ -70,7 +71,7 @@ impl Announced {
     }
 
     fn reads_cipher(&self, cipher: SymmetricKeyAlgorithm) -> bool {
-        // Without a word AES-128 is safe to assume today (RFC 9580, 9.3); with one, TDES is part of every list.
+        // Without a list, AES-128 is safe to assume today (RFC 9580, 9.3); TDES is implicitly in every list.
         self.ciphers.contains(&cipher)
             || (self.ciphers.is_empty() && cipher == SymmetricKeyAlgorithm::AES128)
             || cipher == SymmetricKeyAlgorithm::TripleDES
@@ -82,7 +83,7 @@ impl Announced {
     }
 }
 
-/// The first list that is found counts.
+/// Copies `found` into `list`, unless `list` has content from an earlier signature.
 fn fill<T: Copy>(list: &mut Vec<T>, found: &[T]) {
     if list.is_empty() {
         list.extend_from_slice(found);
@@ -112,7 +113,7 @@ pub fn strongest_form(recipients: &[Announced]) -> Form {
     Form { cipher, protection: Protection::SeipdV1 }
 }
 
-/// Whether the owner of a certificate says that he can read a form.
+/// Whether a certificate announces that its owner's programs can read a form.
 pub fn is_announced(form: Form, announced: &Announced) -> bool {
     match form.protection {
         Protection::SeipdV1 => announced.reads_cipher(form.cipher),

@@ -1,8 +1,8 @@
-//! How much of a certificate is kept: packets, and signatures by its owner and by others.
+//! Bounds on the parts of a certificate that are kept: packets, and signatures by the owner and by others.
 //!
 //! Anybody can add signatures to anybody's certificate, and key servers once spread certificates with a hundred
-//! thousand of them. Nothing here depends on third-party signatures, so those beyond a bound are dropped, as GnuPG
-//! drops them if there are too many (`self-sigs-only`). Each signature that claims to be the owner's costs a
+//! thousand of them. Nothing here depends on third-party signatures, so those beyond a bound are dropped. GnuPG drops
+//! them too if there are too many (`self-sigs-only`). Each signature that claims to be the owner's costs a
 //! verification, so a certificate with more than a bounded number of them is refused.
 
 use super::CertificateError;
@@ -13,15 +13,15 @@ use pgp::ser::Serialize;
 use pgp::types::KeyDetails;
 use std::collections::HashSet;
 
-/// Most packets that one certificate may have, signatures by others that are left out not counted.
+/// At most this many packets in one certificate, not counting dropped signatures by others.
 pub const PACKETS_MAX: usize = 65_536;
-/// Most signatures on a certificate that its own primary key made, as they say: one that names no maker is counted
-/// here.
+/// At most this many signatures on a certificate that claim to be by its own primary key. A signature that names no
+/// issuer is counted here.
 pub const OWN_SIGNATURES_MAX: usize = 2048;
-/// Most signatures of others that are kept on a certificate: the first ones.
+/// At most this many signatures by others are kept on a certificate: the first ones.
 pub const OTHERS_SIGNATURES_MAX: usize = 1024;
 
-/// What a certificate has so far.
+/// Counts the packets and signatures of a certificate.
 #[derive(Clone, Debug)]
 pub(super) struct Count {
     id: KeyId,
@@ -32,19 +32,25 @@ pub(super) struct Count {
 }
 
 impl Count {
-    /// Of a primary key alone.
+    /// The count for a certificate that has only its primary key yet.
     pub(super) fn new(primary: &PublicKey) -> Self {
         let (id, fingerprint) = (primary.legacy_key_id(), primary.fingerprint());
         Self { id, fingerprint, packets: 1, own: 0, others: 0 }
     }
 
-    /// Counts a packet that is no signature.
+    /// Counts a packet that is not a signature.
+    ///
+    /// # Errors
+    /// [`CertificateError::TooManyPackets`].
     pub(super) fn packet(&mut self) -> Result<(), CertificateError> {
         self.packets += 1;
         if self.packets > PACKETS_MAX { Err(CertificateError::TooManyPackets) } else { Ok(()) }
     }
 
-    /// Counts a signature; whether it is kept.
+    /// Counts a signature; false if it is to be dropped.
+    ///
+    /// # Errors
+    /// [`CertificateError::TooManySignatures`], [`CertificateError::TooManyPackets`].
     pub(super) fn signature(&mut self, signature: &Signature) -> Result<bool, CertificateError> {
         if self.is_own(signature) {
             self.own += 1;
@@ -59,7 +65,7 @@ impl Count {
         self.packet().map(|()| true)
     }
 
-    /// Whether a signature may be one of the primary key, by what it says.
+    /// Whether a signature claims to be by the primary key, or names no issuer.
     fn is_own(&self, signature: &Signature) -> bool {
         let (ids, fingerprints) = (signature.issuer_key_id(), signature.issuer_fingerprint());
         ids.is_empty() && fingerprints.is_empty()
@@ -68,7 +74,7 @@ impl Count {
     }
 }
 
-/// Where a signature stands.
+/// The part of a certificate that a signature belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     Revocation,
@@ -78,14 +84,14 @@ pub(super) enum Place {
     Subkey(usize),
 }
 
-/// A certificate that takes signatures over, each once.
+/// Merges signatures into a certificate, each only once.
 pub(super) struct Merging {
     count: Count,
     known: HashSet<(Place, Vec<u8>)>,
 }
 
 impl Merging {
-    /// Into this one.
+    /// A merge into this certificate, whose own packets and signatures are counted first.
     pub(super) fn into(certificate: &SignedPublicKey) -> Result<Self, CertificateError> {
         let count = Count::new(&certificate.primary_key);
         let mut merging = Self { count, known: HashSet::new() };
@@ -115,12 +121,12 @@ impl Merging {
         Ok(())
     }
 
-    /// One more packet that is no signature.
+    /// Counts a packet that is not a signature.
     pub(super) fn packet(&mut self) -> Result<(), CertificateError> {
         self.count.packet()
     }
 
-    /// Adds those signatures to the ones of a place that are not there yet.
+    /// Adds the signatures of `theirs` that this part of the certificate does not have yet to `mine`.
     pub(super) fn add(
         &mut self,
         place: Place,
@@ -158,7 +164,7 @@ mod tests {
         generate(&NewKey::new(name, made()), None).unwrap()
     }
 
-    /// A certification of the first user id by this key, as a packet.
+    /// A certification of the certificate's first user id by this key, as a packet.
     fn certification(by: &PrivateCertificate, over: &Certificate) -> Vec<u8> {
         let signer = by.unlock(None).unwrap().remove(0);
         let mut config = config(signer.as_ref(), SignatureType::CertGeneric, HashAlgorithm::Sha256).unwrap();
@@ -176,7 +182,7 @@ mod tests {
         packet
     }
 
-    /// The certificate with so many copies of a packet, each changed in its last octets, behind its first user id.
+    /// The certificate with `count` copies of a packet after its first user id, each with other last octets.
     fn flooded(certificate: &Certificate, packet: &[u8], count: usize) -> Vec<u8> {
         let bytes = certificate.to_bytes();
         let mut rest = &bytes[..];
@@ -211,7 +217,7 @@ mod tests {
         let mut merged = own.clone();
         merged.merge(&read).unwrap();
         assert_eq!(merged, read);
-        // Those that are there stay; of new ones there is no room, but for the owner's.
+        // Signatures that are there stay. New ones find no room, except the owner's.
         let third = key("C <c@example.org>");
         let new = one(&flooded(own, &certification(&third, own), 10)).unwrap();
         merged.merge(&new).unwrap();
@@ -228,7 +234,7 @@ mod tests {
         let private = key("A <a@example.org>");
         let own = private.certificate();
         let packet = certification(&private, own);
-        // The binding of the user id and that of the subkey are there.
+        // The bindings of the user id and of the subkey are there already.
         let most = OWN_SIGNATURES_MAX - 2;
         let full = one(&flooded(own, &packet, most)).unwrap();
         assert!(full.check(made()).is_ok());
@@ -263,7 +269,7 @@ mod tests {
         let own = own.certificate();
         let id = [0xcd, 1, b'x'];
         let bytes = |count: usize| [own.to_bytes(), id.repeat(count)].concat();
-        // Primary key, user id, subkey and two signatures.
+        // The primary key, user id, subkey and two signatures are there already.
         assert_eq!(one(&bytes(PACKETS_MAX - 4)), Err(CertificateError::TooManyPackets));
         let full = one(&bytes(PACKETS_MAX - 5)).unwrap();
         let mut other = own.clone();

@@ -1,18 +1,19 @@
 //! What a certificate allows at a time: self-signatures, revocations, expirations (RFC 9580, 5.2.3 and 10.1).
 //!
 //! The rules, where the standards leave a choice:
-//! - Of several self-signatures over one component the newest one counts that was made by then and has not expired;
-//!   of those made in the same second the last one in the order of the certificate, where changes are added.
-//! - Properties of the certificate are looked for in the signature over the primary user id first, then in the
-//!   direct key signature; certificates of version 6 the other way round.
-//! - A revocation because a key was compromised, or without a reason or for one that is not known here, counts for all
-//!   time; one because a key was superseded or retired counts from the time it was made on. No later signature takes
-//!   a key's revocation back.
-//! - Keys without key flags, as they were before 2005, do what their algorithm can.
-//! - A subkey signs only where it has signed, in turn, that it belongs to the primary key; that signature is judged at
-//!   the same time as the one that it is a part of. One without key flags does not sign where a direct key signature
-//!   has flags without that one.
-//! - A signature that rests on something critical that is not known here does not count: see [`policy`].
+//! - Of several self-signatures over one component, the newest one counts that was made by then and has not expired.
+//!   Among those made in the same second, the last one in the order of the certificate counts, since changes are added
+//!   at the end.
+//! - Properties of the certificate are looked for in the signature over the primary user id first, then in the direct
+//!   key signature. In certificates of version 6 the order is reversed.
+//! - A revocation counts for all time if the key was compromised, or if the reason is missing or unknown here. If the
+//!   key was superseded or retired, its revocation counts from the time when it was made. No later signature takes a
+//!   key's revocation back.
+//! - Keys without key flags, as before 2005, have all uses of their algorithm.
+//! - A subkey signs only if it has itself signed that it belongs to the primary key. That signature is judged at the
+//!   same time as the one that contains it. A subkey without key flags does not sign if a direct key signature has
+//!   flags without signing.
+//! - A signature with unknown critical content does not count: see [`policy`].
 //! - Revocations by others (designated revokers) are not looked for.
 
 mod certified;
@@ -30,26 +31,26 @@ use pgp::packet::{KeyFlags, PublicKey, RevocationCode, Signature, SignatureType,
 use pgp::types::{KeyDetails, KeyVersion, SignedUser};
 use std::cmp::Reverse;
 
-/// A certificate that is valid at a time, with what it allows then.
+/// A certificate that is valid at a time, and its permitted uses at that time.
 #[derive(Clone, Debug)]
 pub struct Valid<'a> {
     certificate: &'a Certificate,
     policy: Policy,
-    /// Signatures that properties are looked for in, first to last.
+    /// Signatures in which properties are looked for, in this order.
     bindings: Vec<&'a Signature>,
     users: Vec<&'a SignedUser>,
     keys: Vec<Judged<'a>>,
 }
 
-/// A key of the certificate, primary first.
+/// A key of the certificate, with the verdict on it.
 #[derive(Clone, Debug)]
 struct Judged<'a> {
     key: KeyPacket,
-    /// Its binding, and what it may be used for.
+    /// The key's uses, and the signature that binds a subkey; or why the key is unusable.
     result: Result<(Uses, Option<&'a Signature>), Unusable>,
 }
 
-/// Most signatures by a subkey that are looked at in one binding.
+/// At most this many signatures by a subkey are looked at in one binding.
 const BACK_SIGNATURES_MAX: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,15 +60,15 @@ struct Uses {
 }
 
 impl Certificate {
-    /// What it allows at this time.
+    /// Checks the certificate at this time.
     ///
     /// # Errors
-    /// [`Unusable`] where the primary key is expired, revoked, unbound or not yet valid, or rests on something weak.
+    /// [`Unusable`] if the primary key is expired, revoked, unbound or not yet valid, or has a weakness.
     pub fn check(&self, at: Timestamp) -> Result<Valid<'_>, Unusable> {
         self.check_with(at, Policy::default())
     }
 
-    /// As [`Certificate::check`], with more allowed.
+    /// As [`Certificate::check`], with a policy that may allow more.
     ///
     /// # Errors
     /// As [`Certificate::check`].
@@ -92,7 +93,7 @@ impl Certificate {
         }
         let own_flags = flags(&bindings);
         let uses = uses(primary.algorithm(), own_flags.as_ref());
-        // A subkey without flags signs where the key as a whole does.
+        // A subkey without flags may sign if the direct key signature allows it.
         let whole: Vec<_> =
             bindings.iter().copied().filter(|it| it.typ() == Some(SignatureType::Key)).collect();
         let may_sign = flags(&whole).is_none_or(|flags| flags.sign());
@@ -106,8 +107,8 @@ impl Certificate {
         Ok(Valid { certificate: self, policy, bindings, users, keys })
     }
 
-    /// Signatures that bind the primary key, in the order that properties are looked for; and valid users, the
-    /// primary one first.
+    /// The signatures that bind the primary key, in the order in which properties are looked for; and the valid users,
+    /// the primary one first.
     #[allow(clippy::type_complexity)]
     fn self_signatures(
         &self,
@@ -139,7 +140,7 @@ impl Certificate {
         if bindings.is_empty() {
             let fingerprint = primary.fingerprint();
             return Err(match (weak, unserved_curve(primary)) {
-                // Whether the owner's signatures hold is not known then.
+                // Signatures on an unsupported curve cannot be checked, so whether they are valid is not known.
                 (_, Some(algorithm)) => Unusable::Unsupported { fingerprint, algorithm },
                 (Some(why), None) => Unusable::Weak { fingerprint, why },
                 (None, None) => Unusable::Unbound { fingerprint },
@@ -150,31 +151,30 @@ impl Certificate {
 }
 
 impl<'a> Valid<'a> {
-    /// The certificate.
+    /// The certificate that was checked.
     pub fn certificate(&self) -> &'a Certificate {
         self.certificate
     }
 
-    /// User ids that are bound and not revoked, the primary one first; what is not UTF-8 is replaced.
+    /// User ids that are bound and not revoked, the primary one first; characters that are not UTF-8 are replaced.
     pub fn user_ids(&self) -> Vec<String> {
         self.users.iter().map(|user| String::from_utf8_lossy(user.id.id()).into_owned()).collect()
     }
 
-    /// Signatures that its properties stand in, in the order that they are looked for.
+    /// Signatures that hold the certificate's properties, in the order in which they are looked for.
     pub(crate) fn bindings(&self) -> &[&'a Signature] {
         &self.bindings
     }
 
-    /// When it expires, if it does.
+    /// When the certificate expires; `None` if it does not.
     pub fn expiration(&self) -> Option<Timestamp> {
         expiration(&self.certificate.inner().primary_key, &self.bindings)
     }
 
-    /// Keys that messages are encrypted to: all that are valid and meant for it.
+    /// All valid keys that messages may be encrypted to.
     ///
     /// # Errors
-    /// Why none of its encryption keys can be used; [`Unusable::NoEncryptionKey`] if it has
-    /// none.
+    /// Why none of the certificate's encryption keys can be used; [`Unusable::NoEncryptionKey`] if it has none.
     pub fn encryption_keys(&self) -> Result<Vec<EncryptionKey>, Unusable> {
         let keys = self.keys_for(
             |uses| uses.encrypt,
@@ -188,18 +188,18 @@ impl<'a> Valid<'a> {
             .collect())
     }
 
-    /// Keys that make new signatures over messages.
+    /// All valid keys that may sign new messages.
     ///
     /// # Errors
-    /// Why none of its signing keys can be used; [`Unusable::NoSigningKey`] if it has none.
+    /// Why none of the certificate's signing keys can be used; [`Unusable::NoSigningKey`] if it has none.
     pub fn signing_keys(&self) -> Result<Vec<KeyPacket>, Unusable> {
         self.keys_for(|uses| uses.sign, can_sign, |fingerprint| Unusable::NoSigningKey { fingerprint })
     }
 
-    /// Whether this key, of the certificate, was for signatures over messages.
+    /// The certificate's key with this fingerprint, if it was allowed to sign messages.
     ///
     /// # Errors
-    /// Why not.
+    /// [`Unusable`]: why the key was not allowed to sign messages.
     pub fn signed_with(&self, fingerprint: &Fingerprint) -> Result<&KeyPacket, Unusable> {
         let none = || Unusable::NoSigningKey { fingerprint: fingerprint.clone() };
         let judged =
@@ -212,7 +212,7 @@ impl<'a> Valid<'a> {
         if uses.sign { Ok(&judged.key) } else { Err(none()) }
     }
 
-    /// What its owner's programs can read.
+    /// The features that the certificate announces.
     pub fn announces(&self) -> Announced {
         Announced::of(&self.bindings)
     }
@@ -225,7 +225,7 @@ impl<'a> Valid<'a> {
     ) -> Result<Vec<KeyPacket>, Unusable> {
         let mut keys = Vec::new();
         let mut why = None;
-        // The newest subkey's ground is the one to tell: older ones expired long ago.
+        // The newest subkey's reason is reported, since older subkeys expired long ago.
         for Judged { key, result } in &self.keys {
             match result {
                 Ok((uses, _)) if wanted(uses) => match self.for_new(key, &served) {
@@ -293,7 +293,8 @@ fn check_subkey<'a>(
     Ok((uses, binding))
 }
 
-/// The signatures by the subkey within a binding signature, in its hashed or unhashed part: they prove themselves.
+/// The signatures by the subkey within a binding signature, at most [`BACK_SIGNATURES_MAX`]. They may be in its
+/// unhashed part too, since they are verified by themselves.
 fn back_signatures(binding: &Signature) -> impl Iterator<Item = &Signature> {
     let subpackets = binding
         .config()
@@ -306,7 +307,7 @@ fn back_signatures(binding: &Signature) -> impl Iterator<Item = &Signature> {
     embedded.take(BACK_SIGNATURES_MAX)
 }
 
-/// Whether a valid signature of the subkey at that time says that it belongs to the primary key.
+/// Whether this signature, in force at that time, is the subkey's valid statement that it belongs to the primary key.
 fn binds_back(back: &Signature, primary: &PublicKey, subkey: &SignedPublicSubKey, at: Timestamp) -> bool {
     let is_in_force = back.created().is_some_and(|made| made <= at && !is_expired(back, made, at));
     is_in_force
@@ -330,7 +331,7 @@ fn user_binding<'a>(
         holds,
         weak,
     )?;
-    // A user id may be taken up again: a newer binding outdoes a revocation.
+    // A user id may be used again: a binding that is newer than the revocation outdoes it.
     let revoked = user.signatures.iter().filter(is_revocation).any(|signature| {
         signature.created() >= binding.created()
             && signature.created() <= Some(at)
@@ -340,7 +341,8 @@ fn user_binding<'a>(
     (!revoked).then_some(binding)
 }
 
-/// The newest signature that was made by then, has not expired, is acceptable, and is valid.
+/// The newest signature that was made by the time `at`, has not expired, is acceptable, and is valid. `weak` gets the
+/// reason if a valid signature is not acceptable.
 fn newest<'a>(
     signatures: impl Iterator<Item = &'a Signature>,
     at: Timestamp,
@@ -351,11 +353,11 @@ fn newest<'a>(
         .filter_map(|signature| Some((signature.created()?, signature)))
         .filter(|(created, signature)| *created <= at && !is_expired(signature, *created, at))
         .collect();
-    // The sort keeps the order of those made in the same second.
+    // The stable sort keeps the order of signatures made in the same second.
     made.sort_by_key(|(created, _)| *created);
     for (_, signature) in made.into_iter().rev() {
         let counts = policy::counts(signature);
-        // One that would not count is only worth a word if it holds.
+        // An unacceptable signature is worth a report only if it is valid.
         if counts.is_ok() || weak.is_none() {
             if !holds(signature) {
                 continue;
@@ -375,7 +377,7 @@ fn is_expired(signature: &Signature, created: Timestamp, at: Timestamp) -> bool 
         .is_some_and(|lifetime| lifetime.as_secs() != 0 && after(created, lifetime.as_secs()) <= at)
 }
 
-/// The revocation that counts at a time, if there is one.
+/// The first revocation that counts at a time; `None` if there is none.
 fn revocation<'a>(
     signatures: impl IntoIterator<Item = &'a Signature>,
     at: Timestamp,
@@ -408,12 +410,12 @@ fn revoked(fingerprint: Fingerprint, revocation: &Signature) -> Unusable {
     Unusable::Revoked { fingerprint, revoked: revocation.created(), reason }
 }
 
-/// What a stranger wrote, fit for a terminal.
+/// A text of unknown origin, made fit for a terminal: without control characters, and at most 200 characters long.
 fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(200).collect()
 }
 
-/// When a key expires by the first of these signatures that says so.
+/// When a key expires, by the first of these signatures that has an expiration; `None` for never.
 fn expiration(key: &impl KeyDetails, bindings: &[&Signature]) -> Option<Timestamp> {
     if let Some(days) = key.legacy_v3_expiration_days().filter(|days| *days != 0) {
         return Some(after(key.created_at(), u32::from(days) * 86_400));
@@ -426,7 +428,7 @@ fn after(start: Timestamp, seconds: u32) -> Timestamp {
     Timestamp::from_secs(start.as_secs().saturating_add(seconds))
 }
 
-/// The flags of the first of these signatures that has some.
+/// The key flags in the first of these signatures that has some.
 fn flags(bindings: &[&Signature]) -> Option<KeyFlags> {
     bindings.iter().find_map(|signature| {
         signature.config()?.hashed_subpackets().find_map(|subpacket| match &subpacket.data {
@@ -443,7 +445,7 @@ fn uses(algorithm: PublicKeyAlgorithm, flags: Option<&KeyFlags>) -> Uses {
     }
 }
 
-/// ElGamal signatures are of the past (RFC 9580, 9.1).
+/// ElGamal signatures are obsolete (RFC 9580, 9.1).
 fn can_sign(algorithm: &PublicKeyAlgorithm) -> bool {
     algorithm.can_sign() && *algorithm != PublicKeyAlgorithm::Elgamal
 }

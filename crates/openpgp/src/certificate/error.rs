@@ -7,37 +7,37 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// There is no key packet in them.
+    /// The bytes contain no key packet.
     NoKey,
-    /// The ASCII armor does not hold together.
+    /// The ASCII armor is malformed.
     Armor {
-        /// What is wrong.
+        /// The defect, for people.
         cause: String,
     },
-    /// A packet does not hold together.
+    /// A packet is malformed.
     Packet {
-        /// What is wrong, and with which kind of packet.
+        /// The defect, and the kind of packet that has it.
         cause: String,
     },
-    /// A key of an unsupported version, algorithm, curve or length.
+    /// The key has an unsupported version, algorithm, curve or length.
     Unserved {
-        /// Which kind.
+        /// The kind of the key, for people.
         kind: String,
     },
-    /// More packets than [`super::PACKETS_MAX`].
+    /// There are more packets than [`super::PACKETS_MAX`].
     TooManyPackets,
-    /// More signatures that claim to be its owner's than [`super::OWN_SIGNATURES_MAX`].
+    /// There are more signatures that claim to be the owner's than [`super::OWN_SIGNATURES_MAX`].
     TooManySignatures,
-    /// A private key was asked for, and these bytes hold a public one only.
+    /// A private key was asked for, but the bytes contain only a public one.
     NotPrivate {
-        /// Whose.
+        /// Fingerprint of the public key.
         fingerprint: Fingerprint,
     },
     /// Two certificates that were to be merged have different primary keys.
     Different {
-        /// The one.
+        /// Fingerprint of the first certificate.
         one: Fingerprint,
-        /// The other.
+        /// Fingerprint of the second certificate.
         other: Fingerprint,
     },
 }
@@ -70,58 +70,59 @@ impl fmt::Display for CertificateError {
 
 impl std::error::Error for CertificateError {}
 
-/// Why a certificate, or a key of it, is not to be used.
+/// Why a certificate, or one of its keys, must not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unusable {
-    /// It has expired.
+    /// The key has expired.
     Expired {
-        /// Of the key that expired.
+        /// Fingerprint of the key that expired.
         fingerprint: Fingerprint,
-        /// When.
+        /// When the key expired.
         expired: Timestamp,
     },
-    /// It is not yet valid.
+    /// The key is not yet valid.
     NotYetValid {
-        /// Of the key.
+        /// Fingerprint of the key.
         fingerprint: Fingerprint,
-        /// When it was made.
+        /// When the key was made.
         created: Timestamp,
     },
-    /// Its owner revoked it.
+    /// The owner has revoked the key.
     Revoked {
-        /// Of the key that was revoked.
+        /// Fingerprint of the key that was revoked.
         fingerprint: Fingerprint,
-        /// When.
+        /// When the revocation was made.
         revoked: Option<Timestamp>,
-        /// The owner's reason: kind, and what he wrote.
+        /// The owner's reason: its kind, and the text with it.
         reason: String,
     },
-    /// No valid signature of the primary key binds it: no user ID, direct-key or subkey binding signature is valid.
+    /// No valid signature of the primary key binds the key: no user ID, direct-key or subkey binding signature is
+    /// valid.
     Unbound {
-        /// Of the key.
+        /// Fingerprint of the key.
         fingerprint: Fingerprint,
     },
     /// No key of the certificate is for encryption.
     NoEncryptionKey {
-        /// Of the certificate.
+        /// Fingerprint of the certificate.
         fingerprint: Fingerprint,
     },
     /// No key of the certificate is for signatures.
     NoSigningKey {
-        /// Of the certificate.
+        /// Fingerprint of the certificate.
         fingerprint: Fingerprint,
     },
-    /// It rests on something that is too weak.
+    /// The key, or a signature that binds it, is too weak.
     Weak {
-        /// Of the key.
+        /// Fingerprint of the key.
         fingerprint: Fingerprint,
-        /// On what.
+        /// The weakness, for people.
         why: String,
     },
-    /// Its algorithm is not served.
+    /// The key's algorithm is not supported.
     Unsupported {
-        /// Of the key.
+        /// Fingerprint of the key.
         fingerprint: Fingerprint,
         /// Name of the algorithm.
         algorithm: String,
@@ -129,7 +130,7 @@ pub enum Unusable {
 }
 
 impl Unusable {
-    /// Fingerprint of the key or certificate that it is about.
+    /// Fingerprint of the key or certificate that the error is about.
     pub fn fingerprint(&self) -> &Fingerprint {
         match self {
             Self::Expired { fingerprint, .. }
@@ -175,12 +176,13 @@ impl fmt::Display for Unusable {
 
 impl std::error::Error for Unusable {}
 
-/// A day as `YYYY-MM-DD`, UTC.
+/// Displays a day as `YYYY-MM-DD`, UTC.
 struct Day(Timestamp);
 
 impl fmt::Display for Day {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Days since 0000-03-01, in eras of 400 years: a year that begins in March has its leap day at its end.
+        // Days are counted from 0000-03-01, in eras of 400 years: in a year that begins in March, the leap day comes
+        // last.
         let days = u64::from(self.0.as_secs()) / 86_400 + 719_468;
         let (era, day_of_era) = (days / 146_097, days % 146_097);
         let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -1,4 +1,4 @@
-//! Subkeys of a kind that is not understood here: another version, algorithm, curve or lock.
+//! Subkeys of a kind that is not supported here: another version, algorithm, curve or lock.
 //!
 //! They are kept as they were read, with the signatures after them, and written again with the rest of the
 //! certificate. They are not used.
@@ -10,7 +10,7 @@ use pgp::types::Tag;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// Octets of a key packet before the fields of its algorithm, in version 4: version, time, algorithm.
+/// Length of the fields before those of the algorithm in a version 4 key packet, in bytes: version, time, algorithm.
 const V4_START_BYTES: usize = 6;
 
 /// A subkey as it was read, public or private; wiped when dropped.
@@ -18,9 +18,9 @@ const V4_START_BYTES: usize = 6;
 pub(crate) struct Opaque {
     is_private: bool,
     body: Zeroizing<Vec<u8>>,
-    /// The public half, where it is known how far it reaches.
+    /// The public half; `None` if it is not known where it ends.
     public: Option<Vec<u8>>,
-    /// Signature packets, with headers.
+    /// The signature packets that follow the subkey, with headers.
     signatures: Vec<u8>,
 }
 
@@ -40,14 +40,14 @@ impl Opaque {
         self.is_private
     }
 
-    /// Its public half, with the same signatures, if the end of the public half is known.
+    /// The public half with the same signatures; `None` if it is not known where the public half ends.
     pub(crate) fn public_half(&self) -> Option<Self> {
         let public = self.public.clone()?;
         let signatures = self.signatures.clone();
         Some(Self { is_private: false, body: public.clone().into(), public: Some(public), signatures })
     }
 
-    /// Whether both are the same subkey, as far as that can be told.
+    /// Whether both are the same subkey, compared by the public halves if both are known.
     pub(crate) fn is_same_key(&self, other: &Self) -> bool {
         match (&self.public, &other.public) {
             (Some(one), Some(other)) => one == other,
@@ -55,7 +55,7 @@ impl Opaque {
         }
     }
 
-    /// Takes over signatures of another copy that has more of them.
+    /// Takes the signatures of another copy if they have more bytes in all.
     pub(super) fn merge(&mut self, other: &Self) {
         if other.signatures.len() > self.signatures.len() {
             self.signatures.clone_from(&other.signatures);
@@ -73,7 +73,7 @@ impl Opaque {
         }
     }
 
-    /// The packets, with headers.
+    /// Appends the subkey's packet and its signatures, with headers.
     pub(crate) fn write(&self, out: &mut Zeroizing<Vec<u8>>) {
         let tag = if self.is_private { Tag::SecretSubkey } else { Tag::PublicSubkey };
         let bytes = u32::try_from(self.body.len()).unwrap_or(u32::MAX);
@@ -88,7 +88,8 @@ impl Opaque {
     }
 }
 
-/// The length of the public half of a private key of version 4, by the fields of its algorithm (RFC 9580, 5.5.5).
+/// Length of the public half of a version 4 private key, by the fields of its algorithm (RFC 9580, 5.5.5). `None` for
+/// other versions and unknown algorithms.
 fn public_bytes(body: &[u8]) -> Option<usize> {
     let (start, rest) = body.split_at_checked(V4_START_BYTES)?;
     if start[0] != 4 {
@@ -108,13 +109,13 @@ fn public_bytes(body: &[u8]) -> Option<usize> {
     (end <= rest.len()).then_some(V4_START_BYTES + end)
 }
 
-/// A curve's name and a point on it.
+/// Length of a curve's name and of a point on the curve.
 fn named_point(rest: &[u8]) -> Option<usize> {
     let name = 1 + usize::from(*rest.first()?);
     Some(name + integers(rest.get(name..)?, 1)?)
 }
 
-/// Length of so many integers.
+/// Length of `count` multiprecision integers.
 fn integers(rest: &[u8], count: usize) -> Option<usize> {
     let mut at = 0;
     for _ in 0..count {

@@ -1,9 +1,8 @@
-//! Certificates and private keys out of bytes (RFC 9580, 10.1 and 10.2), forgiving where the world needs it.
+//! Parses certificates and private keys (RFC 9580, 10.1 and 10.2), leniently where files in use need it.
 //!
 //! Subkeys that cannot be read are kept as they are ([`Opaque`]), so that nobody loses a key by passing it on. Other
-//! packets that cannot be read, and kinds that do not belong here (trust, padding, markers), are passed over: a
-//! certificate is what is left, and what is not bound by a signature is not used anyway. Components may stand in
-//! any order after the primary key.
+//! packets that cannot be read, and kinds that do not belong here (trust, padding, markers), are skipped. Components
+//! without a signature that binds them are not used anyway. Components may come in any order after the primary key.
 
 use super::bounds::Count;
 use super::opaque::Opaque;
@@ -17,22 +16,22 @@ use zeroize::Zeroizing;
 
 /// Longest user id that is kept, in bytes; GnuPG takes 2,048.
 const USER_ID_BYTES_MAX: usize = 16 << 10;
-/// Most revocations by themselves that are read at once.
+/// At most this many revocations are read at once.
 const REVOCATIONS_MAX: usize = 1024;
-/// What every armored block begins with.
+/// The first bytes of every block of armor.
 const ARMOR_START: &[u8] = b"-----BEGIN PGP ";
-/// What the first line of an armored block ends with.
+/// The last bytes of the first line of a block of armor.
 const ARMOR_DASHES: &[u8] = b"-----";
 
-/// A certificate with the private halves that came with it.
+/// A certificate, with the private halves of its keys if there were any.
 pub(crate) struct Parsed {
     pub(crate) public: SignedPublicKey,
     pub(crate) secret: Vec<SecretPacket>,
-    /// Subkeys, public and private ones, that are not understood.
+    /// Subkeys of an unsupported kind, public and private.
     pub(crate) opaque: Vec<Opaque>,
 }
 
-/// Every key in these bytes, armored (any number of blocks) or not; each with its own result.
+/// Every key in these bytes, armored (any number of blocks) or not, each with a result of its own.
 pub(crate) fn keys(bytes: &[u8]) -> Result<Vec<Result<Parsed, CertificateError>>, CertificateError> {
     let mut keys = Keys::default();
     each_block(bytes, |packets| keys.take(packets))?;
@@ -40,7 +39,7 @@ pub(crate) fn keys(bytes: &[u8]) -> Result<Vec<Result<Parsed, CertificateError>>
     if found.is_empty() { Err(CertificateError::NoKey) } else { Ok(found) }
 }
 
-/// Every revocation of a key in these bytes, armored or not, that stands there by itself.
+/// Every key revocation in these bytes, armored or not, at most [`REVOCATIONS_MAX`].
 pub(crate) fn revocations(bytes: &[u8]) -> Result<Vec<Signature>, CertificateError> {
     let mut found = Vec::new();
     each_block(bytes, |packets| {
@@ -58,7 +57,7 @@ pub(crate) fn revocations(bytes: &[u8]) -> Result<Vec<Signature>, CertificateErr
     if found.is_empty() { Err(CertificateError::NoKey) } else { Ok(found) }
 }
 
-/// The packets of each block of armor, or all of what is none.
+/// Calls `take` with the packets of each block of armor, or with all bytes if they are not armored.
 fn each_block(bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<(), CertificateError> {
     if bytes.first().is_some_and(|first| first & 0x80 != 0) {
         take(bytes);
@@ -78,7 +77,7 @@ fn each_block(bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<(), Certifica
     Ok(())
 }
 
-/// Whether something stands behind the title of a block, in the same line.
+/// Whether the first line of a block of armor has anything but white space behind its title.
 fn is_one_line(block: &[u8]) -> bool {
     let line = block.split(|octet| *octet == b'\n').next().unwrap_or_default();
     let title = &line[ARMOR_START.len().min(line.len())..];
@@ -86,7 +85,7 @@ fn is_one_line(block: &[u8]) -> bool {
     end.is_some_and(|end| !title[end + ARMOR_DASHES.len()..].trim_ascii().is_empty())
 }
 
-/// The parts of a text that begin with the first line of an armored block.
+/// The parts of a text, each from the first line of a block of armor up to the next block.
 fn blocks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let starts: Vec<usize> = text
         .windows(ARMOR_START.len())
@@ -98,13 +97,13 @@ fn blocks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     starts.into_iter().zip(ends).map(|(start, end)| &text[start..end])
 }
 
-/// A packet as it lies in the bytes.
+/// A packet within the bytes that are parsed.
 pub(crate) struct Raw<'a> {
     pub(crate) header: PacketHeader,
     pub(crate) body: &'a [u8],
 }
 
-/// The next packet of a certificate; these have definite lengths.
+/// The next packet of a certificate, which must have a definite length; `None` at the end.
 pub(crate) fn next_packet<'a>(rest: &mut &'a [u8]) -> Option<Result<Raw<'a>, CertificateError>> {
     if rest.is_empty() {
         return None;
@@ -173,16 +172,16 @@ impl Keys {
     }
 }
 
-/// What signatures belong to that come next.
+/// The component that the following signatures belong to.
 #[derive(Clone, Copy)]
 enum Component {
     Primary,
     User,
     Attribute,
     Subkey,
-    /// A subkey that is not understood.
+    /// A subkey of an unsupported kind.
     Opaque,
-    /// One that was passed over.
+    /// A component that was skipped.
     Nothing,
 }
 
@@ -230,7 +229,7 @@ impl Builder {
             return Ok(());
         }
         if header.tag() == Tag::Signature {
-            // One that cannot be read is left out, as those of others are where there are too many.
+            // A signature that cannot be read is left out, like surplus signatures by others.
             return match whole(body, |body| Signature::try_from_reader(*header, body)) {
                 Ok(signature) => self.signature(signature),
                 Err(_) => Ok(()),
@@ -269,7 +268,7 @@ impl Builder {
                     _ => self.opaque(Opaque::new(true, body)),
                 }
             }
-            // RFC 9580, 4.3: what stands with it may mean something else.
+            // RFC 9580, 4.3: an unknown critical packet may change the meaning of the packets around it.
             tag @ Tag::UnassignedCritical(_) => {
                 let number = u8::from(tag);
                 let cause = format!("a packet of type {number}, which is critical and not known");
@@ -317,7 +316,7 @@ fn public_key(packet: &Raw<'_>) -> Result<PublicKey, CertificateError> {
         .map_err(|cause| not_read(packet.body, &format!("public key: {cause}")))
 }
 
-/// Why a primary key was not read.
+/// The error for a primary key that was not read.
 fn not_read(body: &[u8], cause: &str) -> CertificateError {
     match unserved::kind(body) {
         Some(kind) => CertificateError::Unserved { kind },
@@ -325,7 +324,7 @@ fn not_read(body: &[u8], cause: &str) -> CertificateError {
     }
 }
 
-/// Reads a body to its end: what is left over would be lost when the packet is written again.
+/// Reads a body to its end; surplus bytes are an error, since they would be lost when the packet is written again.
 fn whole<T>(
     body: &&[u8],
     read: impl FnOnce(&mut &[u8]) -> Result<T, pgp::errors::Error>,

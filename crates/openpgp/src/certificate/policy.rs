@@ -1,19 +1,20 @@
-//! Which algorithms a certificate and its signatures may rest on.
+//! Which algorithms are acceptable in a certificate and its signatures.
 //!
-//! - MD5 and RIPEMD-160: never.
-//! - SHA-1: only in signatures of a key over itself that say they are older than [`SHA1_END_SECONDS`], as GnuPG has it:
-//!   keys of that age are still in use, and forging such a signature needs a second preimage. Never in signatures
-//!   over messages. Revocations are believed whatever SHA-1's age: to believe one too many does no harm.
-//! - Something critical that is not known here: never, as the standard has it, revocations included: what they say is
-//!   not understood.
-//! - Two times of the making in one signature: never, since readers differ in which of them counts.
-//! - RSA below [`MODULUS_BITS_MIN`] bits: no signature of it over a message counts (RFC 9580, 12.4). So it is with DSA
-//!   below [`MODULUS_BITS_READ_MIN`] bits, in which much of what is kept was signed.
-//! - RSA, DSA and ElGamal below [`MODULUS_BITS_MIN`] bits: nothing new is encrypted to them or signed by them unless
-//!   asked.
-//! - All of that holds for the primary key as for the subkey that is used, as who breaks the first binds subkeys of his
-//!   own. Below [`MODULUS_BITS_READ_MIN`] bits a primary key binds nothing at all.
-//! - ECDH with another hash than SHA-2 or another cipher than AES in its derivation: opened, not encrypted to.
+//! - MD5 and RIPEMD-160: never, except in revocations of user ids: to believe one too many does no harm.
+//! - SHA-1: only in signatures of a key over itself that claim to be older than [`SHA1_END_SECONDS`], as in GnuPG. Keys
+//!   of that age are still in use, and forging such a signature needs a second preimage. SHA-1 is never accepted in
+//!   signatures over messages. Revocations with SHA-1 of any age are accepted: to believe one too many does no harm.
+//! - Unknown critical content: never accepted, as the standard demands, in revocations too, since it is not understood
+//!   what they say.
+//! - Two creation times in one signature: never accepted, since readers differ in which of them counts.
+//! - RSA below [`MODULUS_BITS_MIN`] bits: no signature over a message counts (RFC 9580, 12.4). For DSA the bound is
+//!   [`MODULUS_BITS_READ_MIN`] bits, since many archived messages were signed with short DSA keys.
+//! - RSA, DSA and ElGamal below [`MODULUS_BITS_MIN`] bits: nothing new is encrypted to such keys or signed with them
+//!   unless asked.
+//! - All of this holds for the primary key as well as for the subkey that is used. Whoever breaks the primary key can
+//!   bind other subkeys. Below [`MODULUS_BITS_READ_MIN`] bits a primary key binds nothing at all.
+//! - ECDH that derives keys with another hash than SHA-2 or another cipher than AES: messages are opened, but none is
+//!   encrypted to it.
 
 use crate::key::derivation;
 use crate::{HashAlgorithm, SymmetricKeyAlgorithm};
@@ -23,20 +24,20 @@ use pgp::types::PublicParams;
 
 /// SHA-1 counts in self-signatures made before 19 January 2019, here in seconds since 1970.
 pub const SHA1_END_SECONDS: u32 = 1_547_856_000;
-/// Shortest modulus in bits of RSA and of prime fields for anything new.
+/// Shortest modulus of RSA, DSA and ElGamal for anything new, in bits.
 pub const MODULUS_BITS_MIN: usize = 2048;
-/// Shortest modulus in bits that is read at all.
+/// Shortest modulus that is accepted at all, in bits.
 pub const MODULUS_BITS_READ_MIN: usize = 1024;
 
-/// What is allowed beyond the ordinary.
+/// Exceptions from the ordinary rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Keys below [`MODULUS_BITS_MIN`] bits may be encrypted to and signed with.
+    /// Whether keys below [`MODULUS_BITS_MIN`] bits may be encrypted to and signed with.
     pub weak_keys: bool,
 }
 
-/// The critical content of a signature that is unknown here: every notation is (RFC 9580, 5.2.3.7 and
-/// 5.2.3.24).
+/// The critical content of a signature that is unknown here, for people. Every notation is unknown (RFC 9580, 5.2.3.7
+/// and 5.2.3.24).
 pub(crate) fn critical_unknown(signature: &Signature) -> Option<String> {
     let config = signature.config()?;
     let unknown = config.hashed_subpackets().find(|subpacket| {
@@ -54,7 +55,7 @@ pub(crate) fn critical_unknown(signature: &Signature) -> Option<String> {
     })
 }
 
-/// Whether a signature names two times of its making that differ.
+/// Whether a signature names two different creation times.
 pub(crate) fn has_two_times(signature: &Signature) -> bool {
     let times = signature.config().into_iter().flat_map(|config| config.hashed_subpackets()).filter_map(
         |it| match it.data {
@@ -66,7 +67,10 @@ pub(crate) fn has_two_times(signature: &Signature) -> bool {
     times.peek().copied().is_some_and(|first| times.any(|time| time != first))
 }
 
-/// Whether a self-signature is acceptable, by its hash and its critical content.
+/// Whether a self-signature is acceptable, by its hash, its creation time and its critical content.
+///
+/// # Errors
+/// A text that says why it is not.
 pub(crate) fn counts(signature: &Signature) -> Result<(), String> {
     if let Some(unknown) = critical_unknown(signature) {
         return Err(format!(
@@ -95,7 +99,10 @@ pub(crate) fn counts(signature: &Signature) -> Result<(), String> {
     }
 }
 
-/// Whether a hash may carry a signature over a message.
+/// Whether a hash is acceptable in a signature over a message.
+///
+/// # Errors
+/// A text that says why it is not.
 pub(crate) fn hash_for_messages(hash: HashAlgorithm) -> Result<(), String> {
     match hash {
         HashAlgorithm::Sha224
@@ -112,25 +119,37 @@ pub(crate) fn hash_for_messages(hash: HashAlgorithm) -> Result<(), String> {
 }
 
 /// Whether a key may be used for something new.
+///
+/// # Errors
+/// A text that says why it may not.
 pub(crate) fn key_for_new(params: &PublicParams, policy: Policy) -> Result<(), String> {
     let bits_min = if policy.weak_keys { MODULUS_BITS_READ_MIN } else { MODULUS_BITS_MIN };
     derives_well(params)?;
     key_of(params, bits_min)
 }
 
-/// Whether signatures of a key over messages are checked.
+/// Whether signatures of a key over messages can count.
+///
+/// # Errors
+/// A text that says why they cannot.
 pub(crate) fn key_for_old(params: &PublicParams) -> Result<(), String> {
     let bits_min =
         if matches!(params, PublicParams::RSA(_)) { MODULUS_BITS_MIN } else { MODULUS_BITS_READ_MIN };
     key_of(params, bits_min)
 }
 
-/// Whether a primary key binds anything.
+/// Whether signatures of a primary key can bind anything.
+///
+/// # Errors
+/// A text that says why they cannot.
 pub(crate) fn key_for_bindings(params: &PublicParams) -> Result<(), String> {
     key_of(params, MODULUS_BITS_READ_MIN)
 }
 
-/// What ECDH derives its key with (RFC 9580, 11.5.1): a hash and the cipher of the key wrap.
+/// Checks the hash, and the cipher of the key wrap, that ECDH derives its key with (RFC 9580, 11.5.1).
+///
+/// # Errors
+/// A text that names an unacceptable hash or cipher.
 fn derives_well(params: &PublicParams) -> Result<(), String> {
     let PublicParams::ECDH(params) = params else { return Ok(()) };
     let Some((hash, alg_sym)) = derivation(params) else { return Ok(()) };
@@ -149,7 +168,7 @@ fn key_of(params: &PublicParams, bits_min: usize) -> Result<(), String> {
     }
 }
 
-/// Length of the modulus in bits, for algorithms that have one: their first field.
+/// Length of the modulus in bits, which is the first field of RSA, DSA and ElGamal keys; `None` for other algorithms.
 pub(crate) fn modulus_bits(params: &PublicParams) -> Option<usize> {
     let has_modulus =
         matches!(params, PublicParams::RSA(_) | PublicParams::DSA(_) | PublicParams::Elgamal(_));
@@ -244,7 +263,7 @@ mod tests {
                     Err(Unusable::Weak { why, .. }) => {
                         assert!(!counts && why.contains("critical"), "{more:?}: {why}");
                     }
-                    // Unknown subpackets end the check of the signature itself.
+                    // Unknown subpackets make the signature itself invalid.
                     Err(Unusable::Unbound { .. }) => assert!(!counts, "{more:?}"),
                     Err(other) => panic!("{more:?}: {other}"),
                 }
@@ -258,7 +277,7 @@ mod tests {
         let parts = |certificate: &Certificate| {
             [key_part(&certificate.inner().primary_key), key_part(&certificate.inner().public_subkeys[0].key)]
         };
-        // The one that the signature names anyway, and others.
+        // The creation time that the signature names anyway, and other times.
         for (time, counts) in [(later(), true), (made(), false), (Timestamp::from_secs(u32::MAX), false)] {
             let more = Subpacket::regular(SubpacketData::SignatureCreationTime(time)).unwrap();
             let mut changed = certificate.clone();

@@ -1,16 +1,16 @@
-//! Errors for a well-formed key of an unsupported kind.
+//! Describes well-formed keys of an unsupported kind, for errors.
 
 use pgp::crypto::ecc_curve::{ECCCurve, ecc_curve_from_oid};
 use pgp::crypto::public_key::PublicKeyAlgorithm;
 
-/// Octets of a key packet before the fields of its algorithm: version, time, algorithm.
+/// Length of the fields before those of the algorithm in a key packet, in bytes: version, time, algorithm.
 const START_BYTES: usize = 6;
-/// Octets of their length, which version 6 has in between.
+/// Length of the octet count that version 6 has before the algorithm's fields, in bytes.
 const LENGTH_BYTES: usize = 4;
-/// Longest modulus of RSA in bits that is read; engine and cards compute with half of that.
+/// Longest RSA modulus that is read, in bits; engine and cards compute with half of that.
 const RSA_BITS_READ_MAX: u16 = 8192;
 
-/// The kind of key in a packet that was not read; none if the packet is malformed, or is of a supported kind.
+/// The kind of key in a packet that was not read; `None` if the packet is malformed, or of a supported kind.
 pub(super) fn kind(body: &[u8]) -> Option<String> {
     let (start, fields) = body.split_at_checked(START_BYTES)?;
     let (version, algorithm) = (start[0], start[START_BYTES - 1]);
@@ -19,7 +19,7 @@ pub(super) fn kind(body: &[u8]) -> Option<String> {
         6 => fields.get(LENGTH_BYTES..)?,
         // The version of GnuPG 2.3 and later (draft-koch-librepgp).
         5 => return Some("a key of version 5 (LibrePGP)".to_owned()),
-        // Those before have another layout, and RSA alone.
+        // Earlier versions have another layout, and RSA alone.
         0..=3 => return None,
         later => return Some(format!("a key of version {later}")),
     };
@@ -69,7 +69,7 @@ mod tests {
         [&[0xc0 | tag, 0xff][..], &bytes, body].concat()
     }
 
-    /// The public half.
+    /// The public half of a key with these fields.
     fn body(version: u8, algorithm: u8, fields: &[u8]) -> Vec<u8> {
         let mut body = vec![version, 0x60, 0, 0, 0, algorithm];
         if version > 4 {

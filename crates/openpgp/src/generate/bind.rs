@@ -1,4 +1,4 @@
-//! The signatures that make keys and user ids a certificate.
+//! Makes the signatures that bind keys and user ids to a certificate.
 
 use super::{GenerateError, NewKey, asked};
 use crate::certificate::{Certificate, KeyPacket};
@@ -13,20 +13,21 @@ use pgp::packet::{
 };
 use pgp::types::{Duration, KeyDetails, KeyVersion, PacketHeaderVersion, SignedUser};
 
-/// Private keys of a certificate to be, wherever they are.
+/// Private keys of a certificate that is to be made, wherever they are.
 #[derive(Clone, Copy)]
 pub struct KeysOf<'a> {
-    /// Certifies and signs; also decrypts session keys if there is no other key for that.
+    /// The key that certifies and signs; it also decrypts session keys if there is no other key for that.
     pub primary: &'a dyn PrivateKey,
-    /// Opens session keys, as a subkey.
+    /// The subkey that opens session keys.
     pub encryption: Option<&'a dyn PrivateKey>,
 }
 
-/// A certificate for keys that are elsewhere: `primary` and `encryption` are their public halves, as primary key and
-/// subkey, and `keys` what signs for them.
+/// A certificate for keys that are elsewhere: `primary` and `encryption` are the public halves of primary key and
+/// subkey, and `keys` signs for them.
 ///
 /// # Errors
-/// [`GenerateError`].
+/// [`GenerateError::Asked`] if `primary` is not a primary key, or the expiration is before the creation;
+/// [`GenerateError::Key`] if a key fails to sign.
 pub fn certify(
     what: &NewKey,
     primary: &KeyPacket,
@@ -78,7 +79,7 @@ pub(super) fn bind(
     Ok(Certificate::new(inner))
 }
 
-/// What the certificate says of itself.
+/// The subpackets that state the certificate's properties.
 fn properties(what: &NewKey, encrypts: bool) -> Result<Vec<SubpacketData>, GenerateError> {
     use SymmetricKeyAlgorithm::{AES128, AES192, AES256};
     let mut flags = KeyFlags::default();
@@ -112,13 +113,13 @@ fn properties(what: &NewKey, encrypts: bool) -> Result<Vec<SubpacketData>, Gener
     Ok(properties)
 }
 
-/// Seconds from a key's beginning to its end.
+/// A key's lifetime, from its creation to its expiration.
 pub(super) fn lifetime(created: Timestamp, expires: Timestamp) -> Result<Duration, GenerateError> {
     let seconds = expires.as_secs().checked_sub(created.as_secs()).filter(|seconds| *seconds != 0);
     seconds.map(Duration::from_secs).ok_or_else(|| asked("a key cannot expire before it was made"))
 }
 
-/// A user id with its binding.
+/// A user id with its binding signature.
 pub(super) fn user(
     primary: &PublicKey,
     id: &str,

@@ -1,4 +1,4 @@
-//! Changes of a certificate by its owner: each is one more signature of the primary key.
+//! Changes of a certificate by its owner: each is a further signature of the primary key.
 
 use super::bind::{lifetime, over_key, over_subkey, over_user, user};
 use super::{GenerateError, asked};
@@ -13,13 +13,13 @@ use pgp::types::{KeyDetails, KeyVersion, PacketHeaderVersion, SignedUser};
 /// Why something is revoked (RFC 9580, 5.2.3.31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// None given: as bad as compromised, for whoever reads it.
+    /// No reason is given: readers treat the key as compromised.
     None,
-    /// Another key takes its place; signatures from before stay good.
+    /// Another key replaces this one; earlier signatures stay good.
     Superseded,
-    /// Somebody else may have it: nothing it ever signed counts.
+    /// Another person may have the private key: no signature of it counts any more, however old.
     Compromised,
-    /// No longer used; signatures from before stay good.
+    /// The key is no longer used; earlier signatures stay good.
     Retired,
     /// The user id is no longer valid.
     UserId,
@@ -41,11 +41,12 @@ impl Reason {
     }
 }
 
-/// Another expiration, or none: of the primary key, and of every subkey that has one of its own and is not revoked.
+/// Changes the expiration of the primary key, and of every subkey that has one of its own and is not revoked; `None`
+/// for no expiration.
 ///
 /// # Errors
-/// [`GenerateError`]; [`GenerateError::Asked`] if nothing binds the certificate, or the time is before its keys'
-/// creation.
+/// [`GenerateError::Asked`] if nothing binds the certificate, or if the time is before the creation of its keys;
+/// [`GenerateError::Key`] if the key fails to sign.
 pub fn expire(
     certificate: &Certificate,
     signer: &dyn PrivateKey,
@@ -71,7 +72,7 @@ pub fn expire(
         let Some(old) = newest.filter(|old| old.typ() != Some(SignatureType::CertRevocation)) else {
             continue;
         };
-        // In version 6 what the user id says of the key does not count (RFC 9580, 5.2.3.10).
+        // In version 6, key properties in a user id's signature do not count (RFC 9580, 5.2.3.10).
         if primary.version() == KeyVersion::V6 {
             continue;
         }
@@ -99,10 +100,10 @@ pub fn expire(
     Ok(changed)
 }
 
-/// Revokes the certificate.
+/// Revokes the whole certificate.
 ///
 /// # Errors
-/// [`GenerateError`].
+/// [`GenerateError::Asked`] if `signer` is not the primary key; [`GenerateError::Key`] if it fails to sign.
 pub fn revoke(
     certificate: &Certificate,
     signer: &dyn PrivateKey,
@@ -120,7 +121,7 @@ pub fn revoke(
 /// Revokes a subkey.
 ///
 /// # Errors
-/// [`GenerateError`]; [`GenerateError::Asked`] where there is no such subkey.
+/// As [`revoke`]; [`GenerateError::Asked`] also if there is no such subkey.
 pub fn revoke_subkey(
     certificate: &Certificate,
     signer: &dyn PrivateKey,
@@ -144,7 +145,7 @@ pub fn revoke_subkey(
 /// Revokes a user id.
 ///
 /// # Errors
-/// [`GenerateError`]; [`GenerateError::Asked`] where there is no such user id.
+/// As [`revoke`]; [`GenerateError::Asked`] also if there is no such user id.
 pub fn revoke_user_id(
     certificate: &Certificate,
     signer: &dyn PrivateKey,
@@ -165,10 +166,10 @@ pub fn revoke_user_id(
     Ok(changed)
 }
 
-/// Adds a user id, with what the primary one says.
+/// Adds a user id, with the properties that the primary user id's signature states.
 ///
 /// # Errors
-/// [`GenerateError`]; [`GenerateError::Asked`] where nothing binds the certificate, or it has that user id.
+/// As [`revoke`]; [`GenerateError::Asked`] also if nothing binds the certificate, or it has that user id already.
 pub fn add_user_id(
     certificate: &Certificate,
     signer: &dyn PrivateKey,
@@ -195,11 +196,11 @@ pub fn add_user_id(
     Ok(changed)
 }
 
-/// Certifies a user id of somebody else's certificate (5.2.1.4): the signer, a primary key, says that it belongs to it.
-/// A user id that it does not have is added to it.
+/// Certifies a user id of another person's certificate (5.2.1.4): the signer, a primary key, states that the user id
+/// belongs to the certificate. A user id that the certificate does not have is added.
 ///
 /// # Errors
-/// [`GenerateError`].
+/// [`GenerateError::Key`] if the signer fails to sign; [`GenerateError::Asked`] for a user id that cannot be written.
 pub fn certify_user_id(
     certificate: &Certificate,
     signer: &dyn PrivateKey,
@@ -220,7 +221,10 @@ pub fn certify_user_id(
     Ok(changed)
 }
 
-/// A copy to change, if the signer is its primary key.
+/// A copy of the certificate to change.
+///
+/// # Errors
+/// [`GenerateError::Asked`] if the signer is not its primary key.
 fn owned(certificate: &Certificate, signer: &dyn PrivateKey) -> Result<Certificate, GenerateError> {
     if signer.public().fingerprint() != certificate.fingerprint() {
         return Err(asked(format!(
@@ -247,7 +251,7 @@ fn newest_of(
         .max_by_key(|signature| signature.created())
 }
 
-/// What a signature says, with another expiration of the key.
+/// The subpackets of a signature, with another expiration of the key.
 fn renewed(
     old: &Signature,
     created: Timestamp,
@@ -261,7 +265,7 @@ fn renewed(
     Ok(subpackets)
 }
 
-/// What a signature says, without what belongs to itself.
+/// The subpackets of a signature, without those about the signature itself.
 fn kept(old: &Signature) -> Vec<SubpacketData> {
     let own = |data: &SubpacketData| {
         matches!(
@@ -275,7 +279,7 @@ fn kept(old: &Signature) -> Vec<SubpacketData> {
     let Some(config) = old.config() else { return Vec::new() };
     let hashed = config.hashed_subpackets().map(|subpacket| subpacket.data.clone());
     let is_embedded = |data: &SubpacketData| matches!(data, SubpacketData::EmbeddedSignature(_));
-    // A subkey's own signature over the primary key stays good, wherever it stands.
+    // A subkey's own signature over the primary key is still valid, even from the unhashed part.
     let embedded = config.unhashed_subpackets().map(|subpacket| subpacket.data.clone()).filter(is_embedded);
     hashed.filter(|data| !own(data)).chain(embedded).collect()
 }

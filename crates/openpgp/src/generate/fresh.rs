@@ -1,4 +1,4 @@
-//! Fresh key material.
+//! Makes new private keys.
 
 use super::{GenerateError, Kind, NewKey, asked};
 use crate::Timestamp;
@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 /// The public exponent of new RSA keys: 65537.
 const RSA_EXPONENT: [u8; 3] = [1, 0, 1];
 
-/// The primary key, and the subkey that messages are encrypted to, where there is to be one.
+/// A new primary key; and a subkey that messages are encrypted to, unless the key is for signing only.
 pub(super) fn keys(what: &NewKey) -> Result<(SecretPacket, Option<SecretPacket>), GenerateError> {
     check(what)?;
     let version = if what.is_v6 { KeyVersion::V6 } else { KeyVersion::V4 };
@@ -71,7 +71,7 @@ fn by_library(
     let public = public(version, kind.to_alg(), created, params, is_primary)?;
     let mut written = Zeroizing::new(Vec::with_capacity(secret.write_len(KeyVersion::V6) + 1));
     secret.to_writer(&mut *written, KeyVersion::V6).map_err(asked)?;
-    // The usage octet stands before the fields, and in version 6 nothing after them.
+    // The fields follow the usage octet; in version 6 nothing follows them.
     let fields = written.get(1..).unwrap_or_default();
     Ok(SecretPacket::unlocked(public, fields))
 }
@@ -86,7 +86,7 @@ fn rsa(
     let inconsistent = || asked("the new RSA key has no primes");
     let (p, q) = (key.p().ok_or_else(inconsistent)?, key.q().ok_or_else(inconsistent)?);
     let inverse = key.qinv().ok_or_else(inconsistent)?;
-    // The engine's first prime is the larger one; here the smaller one comes first (RFC 9580, 5.5.5.1).
+    // The engine's first prime is the larger one, while in packets the smaller one comes first (RFC 9580, 5.5.5.1).
     let mut fields = Zeroizing::new(Vec::with_capacity(bits));
     for number in [&key.d(), &q, &p, &inverse] {
         push_mpi(&mut fields, number);
@@ -98,11 +98,11 @@ fn rsa(
     ))
 }
 
-/// The public half of an RSA key that is elsewhere, by modulus and exponent, big-endian; `created` decides its
-/// fingerprint.
+/// The public half of an RSA key that is elsewhere, from modulus and exponent, both big-endian. `created` is part of
+/// the packet and so decides its fingerprint.
 ///
 /// # Errors
-/// [`GenerateError::Asked`] where the numbers are no RSA key.
+/// [`GenerateError::Asked`] if the numbers are not an RSA key.
 pub fn rsa_public(
     n: &[u8],
     e: &[u8],
@@ -114,7 +114,7 @@ pub fn rsa_public(
     public(version, PublicKeyAlgorithm::RSA, created, rsa_params(n, e)?, is_primary)
 }
 
-/// Public parameters of RSA.
+/// RSA's public parameters from modulus and exponent.
 fn rsa_params(n: &[u8], e: &[u8]) -> Result<PublicParams, GenerateError> {
     let mut fields = Vec::new();
     push_mpi(&mut fields, n);
@@ -122,7 +122,7 @@ fn rsa_params(n: &[u8], e: &[u8]) -> Result<PublicParams, GenerateError> {
     RsaPublicParams::try_from_reader(&fields[..]).map(PublicParams::RSA).map_err(asked)
 }
 
-/// The packet of a public key.
+/// The packet of a public key, primary or sub.
 fn public(
     version: KeyVersion,
     algorithm: PublicKeyAlgorithm,

@@ -2,36 +2,36 @@
 
 use std::fmt;
 
-/// Why a private key did not do what was asked.
+/// Why a private key's operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PrivateKeyError {
-    /// The session key is not one for this key. Opaque on purpose: which check failed would be an oracle.
+    /// The session key is not one for this key. The reason is deliberately not told, since it would be an oracle.
     NotOpened,
-    /// The passphrase is not that of the key, or none was given.
+    /// The passphrase is not the key's, or none was given.
     Locked,
-    /// The key's algorithm is not served for this.
+    /// The key's algorithm is not supported for this operation.
     Unsupported {
-        /// What was asked: `"open session keys"`, `"sign"`.
+        /// The operation: `"open session keys"`, `"sign"` and others.
         operation: &'static str,
         /// Name of the algorithm.
         algorithm: String,
     },
-    /// The card or its home did not do it.
+    /// The card or its home failed to carry out the operation.
     Card {
-        /// Label of the key.
+        /// Label of the private key.
         label: String,
-        /// What the facility or the verb said.
+        /// The error of the facility or the verb.
         cause: String,
     },
-    /// The process that holds the key did not do it.
+    /// The process that holds the key failed to carry out the operation.
     Holder {
-        /// What it said, or what became of it.
+        /// The process's answer, or the error of reaching it.
         cause: String,
     },
-    /// The key packet does not hold together.
+    /// The key packet is malformed.
     Malformed {
-        /// What is wrong.
+        /// The defect, for people.
         cause: String,
     },
 }

@@ -1,5 +1,5 @@
-//! A session key as it is enciphered to a public key: with its cipher before it and a checksum after it, or bare
-//! (RFC 9580, 5.1).
+//! The framing of session keys that are enciphered to a public key (RFC 9580, 5.1). A key has the cipher before it and
+//! a checksum after it, or is bare.
 
 use super::PrivateKeyError;
 use crate::{PlainSessionKey, SymmetricKeyAlgorithm};
@@ -21,7 +21,7 @@ fn checksum(key: &[u8]) -> [u8; 2] {
     key.iter().fold(0u16, |sum, octet| sum.wrapping_add(u16::from(*octet))).to_be_bytes()
 }
 
-/// Cipher (for packets of version 3), key and checksum, for RSA, ElGamal and ECDH.
+/// Cipher (only for packets of version 3), key and checksum, for RSA, ElGamal and ECDH.
 pub(crate) fn with_checksum(cipher: Option<SymmetricKeyAlgorithm>, key: &[u8]) -> Zeroizing<Vec<u8>> {
     let mut plain = Zeroizing::new(Vec::with_capacity(key.len() + 3));
     plain.extend(cipher.map(u8::from));
@@ -30,12 +30,11 @@ pub(crate) fn with_checksum(cipher: Option<SymmetricKeyAlgorithm>, key: &[u8]) -
     plain
 }
 
-/// The session key in a block that RSA, ElGamal or ECDH deciphered (RFC 9580, 5.1.3): key and checksum, and in packets
-/// of version 3 (`is_v6` is false) the cipher before them. For keys that are not in this process.
+/// The session key in a block that RSA, ElGamal or ECDH deciphered (RFC 9580, 5.1.3), for keys that are not in this
+/// process. The block holds key and checksum; in packets of version 3 (`is_v6` is false) the cipher comes before them.
 ///
 /// # Errors
-/// [`PrivateKeyError::NotOpened`], whatever is wrong. The checksum is compared in constant time; lengths are not
-/// hidden.
+/// [`PrivateKeyError::NotOpened`] for any defect. The checksum is compared in constant time; lengths are not hidden.
 pub fn session_key_of(is_v6: bool, plain: &[u8]) -> Result<PlainSessionKey, PrivateKeyError> {
     let (start, sum) = plain.split_last_chunk::<2>().ok_or(PrivateKeyError::NotOpened)?;
     let (cipher, key) = if is_v6 {
@@ -58,7 +57,8 @@ pub fn session_key_of(is_v6: bool, plain: &[u8]) -> Result<PlainSessionKey, Priv
     })
 }
 
-/// Whether an algorithm leaves the cipher readable in packets of version 3, which is for AES alone (RFC 9580, 5.1.6).
+/// Whether an algorithm leaves the cipher readable in packets of version 3, which is allowed for AES alone (RFC 9580,
+/// 5.1.6).
 pub(crate) fn is_aes_only(algorithm: PublicKeyAlgorithm) -> bool {
     matches!(
         algorithm,
@@ -69,7 +69,7 @@ pub(crate) fn is_aes_only(algorithm: PublicKeyAlgorithm) -> bool {
     )
 }
 
-/// RSA and ElGamal have several numbers each.
+/// Whether two algorithm numbers mean the same algorithm: RSA and ElGamal have several numbers each.
 pub(crate) fn is_same_family(one: PublicKeyAlgorithm, other: PublicKeyAlgorithm) -> bool {
     use PublicKeyAlgorithm::{Elgamal, ElgamalEncrypt, RSA, RSAEncrypt, RSASign};
     let family = |algorithm| match algorithm {

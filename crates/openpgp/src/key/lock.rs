@@ -1,5 +1,5 @@
-//! The lock of a private key (RFC 9580, 3.7.2 and 5.5.3): none, CFB with SHA-1 or with a sum, AEAD, and GnuPG's marks
-//! of keys that are elsewhere.
+//! The lock of a private key (RFC 9580, 3.7.2 and 5.5.3). It is none, CFB with SHA-1 or with a sum, AEAD, or one of
+//! GnuPG's marks for keys that are elsewhere.
 
 use super::PrivateKeyError;
 use super::packet::KeyPacket;
@@ -13,33 +13,33 @@ use pgp::types::{KeyDetails, KeyVersion, StringToKey};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// S2K usage octets (RFC 9580, 3.7.2); others name the cipher of a key that is the MD5 of the passphrase.
+/// S2K usage octets (RFC 9580, 3.7.2). Other values are the number of a cipher, whose key is the MD5 of the passphrase.
 const USAGE_NONE: u8 = 0;
 const USAGE_AEAD: u8 = 253;
 const USAGE_CFB: u8 = 254;
 const USAGE_CFB_SUM: u8 = 255;
-/// S2K specifier of GnuPG's marks, and what follows it.
+/// S2K specifier of GnuPG's marks, and the two modes of a mark.
 const S2K_GNU: u8 = 101;
 const GNU_DUMMY: u8 = 1;
 const GNU_CARD: u8 = 2;
-/// Length of SHA-1 in bytes.
+/// Length of a SHA-1 digest in bytes.
 const SHA1_BYTES: usize = 20;
 
-/// How a private key is kept.
+/// How a private key is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Locking {
-    /// In the clear.
+    /// The key is in the clear.
     Open,
-    /// Under a passphrase.
+    /// The key is locked under a passphrase.
     Passphrase,
-    /// Not here: a mark of GnuPG stands in its place.
+    /// The key is not here: a mark of GnuPG takes its place.
     Elsewhere {
-        /// Serial number of the smart card, where the mark has one.
+        /// Serial number of the smart card, if the mark has one.
         card: Option<Vec<u8>>,
     },
 }
 
-/// How the private fields are enciphered.
+/// The lock of the private fields, with its parameters.
 #[derive(Clone, Debug)]
 pub(super) enum Lock {
     None,
@@ -55,7 +55,7 @@ pub(super) enum Lock {
         s2k: StringToKey,
         nonce: Vec<u8>,
     },
-    /// The octets from the usage octet on, as they were read; on which card, if they say so.
+    /// A mark: the octets from the usage octet on, as they were read, and the card's serial number if they have one.
     Elsewhere {
         octets: Vec<u8>,
         card: Option<Vec<u8>>,
@@ -63,7 +63,7 @@ pub(super) enum Lock {
 }
 
 impl Lock {
-    /// Reads the lock; what is left over is the data behind it.
+    /// Reads the lock from the beginning of `rest`, which is left with the data behind it.
     pub(super) fn parse(version: KeyVersion, rest: &mut &[u8]) -> Result<Self, String> {
         let start = *rest;
         let usage = octet(rest)?;
@@ -98,7 +98,7 @@ impl Lock {
                 let nonce = take(rest, mode.nonce_size())?.to_vec();
                 Ok(Self::Aead { cipher, mode, s2k, nonce })
             }
-            // RFC 9580, 3.7.2.1: Argon2 goes with AEAD alone.
+            // RFC 9580, 3.7.2.1: Argon2 is used only with AEAD.
             None if is_argon2 => Err("Argon2 without AEAD".to_owned()),
             None => {
                 let iv = take(rest, cipher.block_size())?.to_vec();
@@ -107,7 +107,8 @@ impl Lock {
         }
     }
 
-    /// `gnu-dummy` and `gnu-divert-to-card` of GnuPG's DETAILS: type, hash, "GNU", mode; length and serial number.
+    /// Reads `gnu-dummy` or `gnu-divert-to-card` as in GnuPG's DETAILS: type, hash, "GNU" and mode; for a card also
+    /// length and serial number.
     fn gnu(start: &[u8], rest: &mut &[u8]) -> Result<Self, String> {
         let mark = take(rest, 6)?;
         if &mark[2..5] != b"GNU" {
@@ -121,7 +122,7 @@ impl Lock {
             }
             other => return Err(format!("GnuPG's S2K mode {other} is not known")),
         };
-        // Some versions write an initialisation vector for nothing.
+        // Some versions write an initialisation vector without use.
         *rest = &[];
         Ok(Self::Elsewhere { octets: start.to_vec(), card })
     }
@@ -134,7 +135,7 @@ impl Lock {
         }
     }
 
-    /// As the packet has it, from the usage octet on.
+    /// The lock as in the packet, from the usage octet on.
     pub(super) fn to_bytes(&self, version: KeyVersion) -> Vec<u8> {
         let (usage, mut fixed, s2k, end) = match self {
             Self::None => return vec![USAGE_NONE],
@@ -156,10 +157,10 @@ impl Lock {
         [usage].into_iter().chain(counted).chain(parameters).collect()
     }
 
-    /// The private fields behind the lock.
+    /// Unlocks the private fields.
     ///
     /// # Errors
-    /// [`PrivateKeyError::Locked`] for a wrong passphrase as for changed bytes: which it is cannot be told.
+    /// [`PrivateKeyError::Locked`] for a wrong passphrase and for changed bytes, which cannot be told apart.
     pub(super) fn open(
         &self,
         public: &KeyPacket,
@@ -203,7 +204,7 @@ impl Lock {
         }
     }
 
-    /// Locks private fields: as GnuPG reads it for version 4, AEAD under Argon2 for version 6.
+    /// Locks private fields with AES-256: version 4 in a form that GnuPG reads, version 6 with AEAD under Argon2.
     pub(super) fn close(
         public: &KeyPacket,
         fields: &[u8],
@@ -230,8 +231,8 @@ impl Lock {
     }
 }
 
-/// The key and the associated data of AEAD over private fields (RFC 9580, 3.7.2.1). The public half is authenticated
-/// with them, so that it cannot be exchanged.
+/// The key and the associated data for AEAD over private fields (RFC 9580, 3.7.2.1). The public half is part of the
+/// associated data, so that it cannot be exchanged.
 fn aead_parameters(
     public: &KeyPacket,
     cipher: SymmetricKeyAlgorithm,
@@ -245,7 +246,7 @@ fn aead_parameters(
     Ok((sealing, [&[packet_type][..], &public.to_bytes().unwrap_or_default()].concat()))
 }
 
-/// RFC 9580, 9.5 and 3.7.2.1: what version 6 must not rest on.
+/// Refuses ways of hashing a passphrase that keys of version 6 must not have (RFC 9580, 9.5 and 3.7.2.1).
 fn check_s2k(version: KeyVersion, s2k: &StringToKey) -> Result<(), PrivateKeyError> {
     if version != KeyVersion::V6 {
         return Ok(());
@@ -308,7 +309,7 @@ mod tests {
     use crate::generate::{NewKey, generate};
     use pgp::types::Timestamp;
 
-    /// Private fields under each lock of the past, as programs wrote them before SHA-1 guarded the fields.
+    /// Private fields under each lock of former times, as programs wrote them before SHA-1 guarded the fields.
     #[test]
     fn locks_of_the_past_are_opened() {
         let made = generate(&NewKey::new("a", Timestamp::from_secs(SHA1_END_SECONDS)), None).unwrap();

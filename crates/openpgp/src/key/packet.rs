@@ -24,13 +24,13 @@ pub enum KeyPacket {
 }
 
 impl KeyPacket {
-    /// Whether it is a primary key.
+    /// Whether the packet is a primary key's.
     pub fn is_primary(&self) -> bool {
         matches!(self, Self::Primary(_))
     }
 
-    /// Whether its private half computes outside of the engine, in code that is not held to constant time: Ed448, X448,
-    /// secp256k1, and what is post-quantum.
+    /// Whether the private half computes outside of the engine, in code that is not held to constant time: Ed448, X448,
+    /// secp256k1, and post-quantum algorithms.
     pub fn is_experimental(&self) -> bool {
         matches!(
             self.public_params(),
@@ -47,7 +47,7 @@ impl KeyPacket {
         )
     }
 
-    /// Writes the packet with its header.
+    /// Writes the packet with its header to `out`.
     pub(crate) fn to_writer_with_header(&self, out: &mut impl Write) -> Result<()> {
         match self {
             Self::Primary(key) => key.to_writer_with_header(out),
@@ -55,13 +55,13 @@ impl KeyPacket {
         }
     }
 
-    /// The algorithm-specific fields as the packet has them (RFC 9580, 5.5.5).
+    /// The algorithm-specific fields of the packet (RFC 9580, 5.5.5).
     pub(crate) fn fields(&self) -> Vec<u8> {
         self.public_params().to_bytes().unwrap_or_default()
     }
 
-    /// The curve's name (RFC 9580, 9.2), or its object identifier where it has none here; none for algorithms that
-    /// have no choice of curves.
+    /// The curve's name (RFC 9580, 9.2), or its object identifier if it has no name here. `None` for algorithms without
+    /// a choice of curves.
     pub fn curve(&self) -> Option<String> {
         curve(self.public_params()).map(name_of)
     }
@@ -83,7 +83,7 @@ fn name_of(curve: ECCCurve) -> String {
     }
 }
 
-/// The engine's name of a curve; none if the engine does not support it.
+/// The engine's value for a curve; `None` if the engine does not support it.
 pub(crate) fn engine_curve(curve: &ECCCurve) -> Option<Curve> {
     match curve {
         ECCCurve::P256 => Some(Curve::P256),
@@ -95,8 +95,8 @@ pub(crate) fn engine_curve(curve: &ECCCurve) -> Option<Curve> {
     }
 }
 
-/// Curve and point of a key for ECDSA or ECDH that the engine serves: the name of the curve stands first, with its
-/// length in one octet, then the point (RFC 9580, 5.5.5.4 and 5.5.5.6).
+/// Curve and point of an ECDSA or ECDH key on a curve that the engine supports. In the packet, the curve's name comes
+/// first, with its length in one octet, then the point (RFC 9580, 5.5.5.4 and 5.5.5.6).
 pub(crate) fn curve_and_point(params: &PublicParams) -> Option<(Curve, Vec<u8>)> {
     let curve = engine_curve(&curve(params)?)?;
     let fields = params.to_bytes().ok()?;
@@ -105,7 +105,7 @@ pub(crate) fn curve_and_point(params: &PublicParams) -> Option<(Curve, Vec<u8>)>
     Some((curve, point.get(2..2 + usize::from(bits).div_ceil(8))?.to_vec()))
 }
 
-/// Hash and cipher that ECDH derives its key with (RFC 9580, 11.5); none for curves that are not known.
+/// Hash and cipher that ECDH derives its key with (RFC 9580, 11.5); `None` for unknown curves.
 pub(crate) fn derivation(params: &EcdhPublicParams) -> Option<(HashAlgorithm, SymmetricKeyAlgorithm)> {
     use EcdhPublicParams::{
         Brainpool256, Brainpool384, Brainpool512, Curve25519Legacy, P256, P384, P521, Unsupported,
@@ -122,7 +122,7 @@ pub(crate) fn derivation(params: &EcdhPublicParams) -> Option<(HashAlgorithm, Sy
     }
 }
 
-/// The error for a key on an unsupported curve: its signatures cannot be checked either.
+/// A description of a key on an unsupported curve, whose signatures cannot be checked either; `None` for other keys.
 pub(crate) fn unserved_curve(key: &impl KeyDetails) -> Option<String> {
     let params = key.public_params();
     let is_served = match params {

@@ -1,7 +1,7 @@
-//! A private key as its packet has it (RFC 9580, 5.5.3): public half, lock, and the private fields behind it.
+//! A private key as in its packet (RFC 9580, 5.5.3): public half, lock, and the private fields behind it.
 //!
-//! The private fields are kept as they were read, locked or not, so that a key that is only passed on comes out as
-//! it went in; they are parsed when the key is unlocked.
+//! The private fields are kept as they were read, locked or not, so that a key that is only passed on is written
+//! unchanged. They are parsed when the key is unlocked.
 
 use super::PrivateKeyError;
 use super::lock::{Lock, Locking};
@@ -18,17 +18,17 @@ use zeroize::Zeroizing;
 pub(crate) struct SecretPacket {
     public: KeyPacket,
     lock: Lock,
-    /// What follows the lock: private fields and checksum, enciphered where there is a lock.
+    /// Data after the lock: private fields and checksum, enciphered if there is a lock.
     data: Zeroizing<Vec<u8>>,
 }
 
 impl SecretPacket {
-    /// Out of the body of a packet.
+    /// Parses the body of a packet.
     pub(crate) fn parse(is_primary: bool, body: &[u8]) -> Result<Self, String> {
         let mut rest = body;
         let text = |error: pgp::errors::Error| error.to_string();
         let public_tag = if is_primary { Tag::PublicKey } else { Tag::PublicSubkey };
-        // The header's length is that of the public half, which is known only afterwards.
+        // The header needs the length of the public half, which is known only after reading it.
         let header = PacketHeader::new_fixed(public_tag, 0);
         let length = |rest: &[u8]| u32::try_from(body.len() - rest.len()).unwrap_or(u32::MAX);
         let public = if is_primary {
@@ -47,7 +47,7 @@ impl SecretPacket {
         Ok(Self { public, lock, data: Zeroizing::new(rest.to_vec()) })
     }
 
-    /// A key without a lock; `fields` are the private fields of the algorithm.
+    /// A key without a lock; `fields` are the algorithm's private fields.
     pub(crate) fn unlocked(public: KeyPacket, fields: &[u8]) -> Self {
         let mut data = Zeroizing::new(Vec::with_capacity(fields.len() + 2));
         data.extend_from_slice(fields);
@@ -65,7 +65,7 @@ impl SecretPacket {
         self.lock.locking()
     }
 
-    /// The private fields of the algorithm.
+    /// The algorithm's private fields, unlocked.
     pub(crate) fn fields(
         &self,
         passphrase: Option<&Passphrase>,
@@ -73,7 +73,8 @@ impl SecretPacket {
         self.lock.open(&self.public, &self.data, passphrase)
     }
 
-    /// The same key under a new passphrase, or without a lock.
+    /// The same key under a new passphrase, or without a lock if there is none. A key that is elsewhere is left as it
+    /// is.
     pub(crate) fn relocked(
         &self,
         old: Option<&Passphrase>,
@@ -88,7 +89,7 @@ impl SecretPacket {
         Ok(Self { public: self.public.clone(), lock, data: Zeroizing::new(data) })
     }
 
-    /// The packet without its header.
+    /// The packet's body.
     pub(crate) fn body(&self) -> Zeroizing<Vec<u8>> {
         let lock = self.lock.to_bytes(self.public.version());
         let public = self.public.to_bytes().unwrap_or_default();
@@ -100,13 +101,13 @@ impl SecretPacket {
         body
     }
 
-    /// The whole packet, with its header.
+    /// Appends the whole packet, with its header.
     pub(crate) fn write(&self, out: &mut Zeroizing<Vec<u8>>) {
         let tag = if self.public.is_primary() { Tag::SecretKey } else { Tag::SecretSubkey };
         let body = self.body();
         let header = PacketHeader::new_fixed(tag, u32::try_from(body.len()).unwrap_or(u32::MAX));
         let header = header.to_bytes().unwrap_or_default();
-        // As in `body`.
+        // One allocation, as in `body`.
         let mut all = Zeroizing::new(Vec::with_capacity(out.len() + header.len() + body.len()));
         all.extend_from_slice(out);
         all.extend_from_slice(&header);

@@ -1,10 +1,12 @@
-//! Verification of signatures where rPGP's is slow or incomplete.
+//! Verification of signatures for which rPGP's own is slow or incomplete.
 //!
-//! A stranger can add two thousand signatures to a certificate that claim to be its owner's, and each must be verified:
-//! by the engine, if it supports the algorithm; and the signed data ([`Subject`]) is hashed once for all of them.
+//! An attacker can add two thousand signatures to a certificate that claim to be its owner's, and each must be
+//! verified. The engine verifies them if it supports the algorithm, and the signed data ([`Subject`]) is hashed once
+//! for all of them.
 //!
-//! ECDSA over secp256k1, with either s: for each signature (r, s) the pair (r, n - s) holds as well. OpenPGP has no
-//! rule which one is written, and GnuPG writes both; the library behind rPGP checks the lower one only.
+//! For ECDSA over secp256k1, both values of s are accepted. If a signature (r, s) is valid, the pair (r, n - s) is
+//! valid as well. OpenPGP has no rule which of them is written, and GnuPG writes both; the library behind rPGP accepts
+//! only the lower s.
 
 use super::packet::curve_and_point;
 use crate::compute::{engine, engine_hash};
@@ -24,25 +26,25 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::io::Write;
 
-/// A key that checks signatures so.
+/// A key that verifies signatures with the engine if it can, else with rPGP.
 pub(crate) struct Verifying<'a, K> {
     key: &'a K,
-    /// The same for the engine, once it was needed; none where the engine does not serve it.
+    /// The key in the engine's form, made when it is first needed; `None` if the engine does not support it.
     prepared: OnceCell<Option<Prepared>>,
-    /// Its names, once they were needed: each of them is a hash.
+    /// Key ID and fingerprint, computed when they are first needed: each is a hash.
     names: OnceCell<(KeyId, Fingerprint)>,
 }
 
 impl<'a, K: VerifyingKey> Verifying<'a, K> {
-    /// For any number of signatures.
+    /// Prepares a key to verify any number of signatures.
     pub(crate) fn new(key: &'a K) -> Self {
         Self { key, prepared: OnceCell::new(), names: OnceCell::new() }
     }
 
-    /// Whether this key made the signature over these keys or user ids, and it is valid.
+    /// Whether this key made the signature over these keys or user ids, and the signature is valid.
     pub(crate) fn holds(&self, signature: &Signature, subject: &Subject) -> bool {
         let (Some(config), Some(bytes)) = (signature.config(), signature.signature()) else { return false };
-        // Signatures of others stand among those of the owner, but not where keys of one certificate are bound.
+        // Other people's signatures may be among the owner's, but not among those that bind keys of one certificate.
         let is_binding = matches!(
             config.typ,
             SignatureType::SubkeyBinding | SignatureType::SubkeyRevocation | SignatureType::KeyBinding
@@ -54,17 +56,17 @@ impl<'a, K: VerifyingKey> Verifying<'a, K> {
             return false;
         }
         let Some(digest) = subject.digest(signature, config) else { return false };
-        // RFC 9980: no hash below 256 bits.
+        // RFC 9980: a hash has at least 256 bits.
         let is_long_enough = !config.pub_alg.is_pqc() || digest.len() >= 32;
-        // A hint, and judged for version 6 alone (RFC 9580, 5.2.4): signatures of version 4 with other octets are in
-        // use.
+        // The first octets of the digest are only a hint. They are judged for version 6 alone (RFC 9580, 5.2.4), since
+        // version 4 signatures with wrong octets are in use.
         let is_begun = config.version() != SignatureVersion::V6
             || signature.signed_hash_value().is_some_and(|start| digest.starts_with(&start));
         is_long_enough && is_begun && self.fits(config.hash_alg, &digest, bytes)
     }
 
-    /// Signatures of version 6 are those of keys of version 6 (RFC 9580, 5.2.3), as is the fingerprint that they name
-    /// (5.2.3.35).
+    /// Whether versions fit. Version 6 signatures are made by version 6 keys (RFC 9580, 5.2.3), and name a fingerprint
+    /// of version 6 (5.2.3.35).
     fn is_of_version(&self, config: &SignatureConfig) -> bool {
         let is_v6 = config.version() == SignatureVersion::V6;
         let version = if is_v6 { KeyVersion::V6 } else { KeyVersion::V4 };
@@ -75,7 +77,7 @@ impl<'a, K: VerifyingKey> Verifying<'a, K> {
             })
     }
 
-    /// Whether a signature names this key, or none.
+    /// Whether a signature names this key as its issuer, or names no issuer.
     fn is_named(&self, signature: &Signature) -> bool {
         let (ids, fingerprints) = (signature.issuer_key_id(), signature.issuer_fingerprint());
         let names = || (self.key.legacy_key_id(), self.key.fingerprint());
@@ -83,8 +85,8 @@ impl<'a, K: VerifyingKey> Verifying<'a, K> {
         ids.is_empty() && fingerprints.is_empty() || ids.contains(&id) || fingerprints.contains(&fingerprint)
     }
 
-    /// Whether a signature of this key is one of a digest. Not [`VerifyingKey::verify`], whose errors may cost more
-    /// than the check: each records a backtrace where the environment asks for them.
+    /// Whether a signature by this key over the digest is valid. Not [`VerifyingKey::verify`], whose errors may cost
+    /// more than the check: each records a backtrace if the environment asks for them.
     fn fits(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> bool {
         if let Some(holds) = self.by_engine(hash, digest, signature) {
             return holds;
@@ -95,7 +97,7 @@ impl<'a, K: VerifyingKey> Verifying<'a, K> {
         by_rpgp(signature) || is_secp256k1 && with_other_s(signature).is_some_and(|other| by_rpgp(&other))
     }
 
-    /// The engine's verdict; none for an algorithm, hash or length that it does not support.
+    /// The engine's verdict; `None` for an algorithm, hash or length that it does not support.
     fn by_engine(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Option<bool> {
         let prepared = self.prepared.get_or_init(|| Prepared::new(self.key.public_params())).as_ref()?;
         match (prepared, signature) {
@@ -129,7 +131,7 @@ enum Prepared {
 }
 
 impl Prepared {
-    /// None where the engine does not serve the key.
+    /// `None` if the engine does not support the key.
     fn new(params: &PublicParams) -> Option<Self> {
         match params {
             PublicParams::RSA(_) => {
@@ -150,7 +152,7 @@ impl Prepared {
     }
 }
 
-/// Whether a signature of RSA holds (RFC 8017, 8.2.2).
+/// Whether an RSA signature is valid (RFC 8017, 8.2.2); `None` if the engine refuses a weak key.
 fn rsa_holds(
     public: &RsaPublicKey,
     hash: engine::HashAlgorithm,
@@ -161,13 +163,13 @@ fn rsa_holds(
     let mut block = vec![0; public.modulus_bytes()];
     match engine().rsa_public(public, &sealed, &mut block) {
         Ok(()) => Some(pkcs1_v15_verify(hash, digest, &block).is_ok()),
-        // What the engine refuses of a key, rPGP may take.
+        // A key that the engine refuses may be accepted by rPGP.
         Err(_) if public.is_weak() => None,
         Err(_) => Some(false),
     }
 }
 
-/// Two numbers of a length one behind the other; none where they are not two, or longer.
+/// Both numbers, padded to this length, one behind the other; `None` unless there are exactly two that are not longer.
 fn scalars(numbers: &[Mpi], bytes: usize) -> Option<Vec<u8>> {
     let [r, s] = numbers else { return None };
     let (r, s) = (padded(r.as_ref(), bytes)?, padded(s.as_ref(), bytes)?);
@@ -187,7 +189,7 @@ impl<K: VerifyingKey> VerifyingKey for Verifying<'_, K> {
     }
 }
 
-/// The signature with n - s for s; none where s is not below n.
+/// The signature with n - s in place of s; `None` if s is larger than n.
 fn with_other_s(signature: &SignatureBytes) -> Option<SignatureBytes> {
     let SignatureBytes::Mpis(integers) = signature else { return None };
     let [r, s] = integers.as_slice() else { return None };

@@ -1,4 +1,4 @@
-//! ASCII armor (RFC 9580, 6): packets as base64 between two lines that say what they are.
+//! ASCII armor (RFC 9580, 6): packets as base64 between two lines that name their kind.
 //!
 //! | need | item |
 //! |---|---|
@@ -13,14 +13,14 @@ mod write;
 pub use read::Dearmorer;
 pub use write::Armorer;
 
-/// What kind of block it is (RFC 9580, 6.2.1).
+/// The kind of a block of armor (RFC 9580, 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A message: signed, encrypted or compressed.
     Message,
-    /// Certificates.
+    /// Certificates, which have no private keys.
     PublicKey,
-    /// Private keys.
+    /// Certificates with private keys.
     PrivateKey,
     /// Detached signatures.
     Signature,
@@ -29,11 +29,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
+    /// All kinds of blocks.
     pub const ALL: [Self; 5] =
         [Self::Message, Self::PublicKey, Self::PrivateKey, Self::Signature, Self::SignedMessage];
 
-    /// As the lines around a block name it.
+    /// The kind's name in the lines around a block.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Message => "MESSAGE",
@@ -44,26 +44,26 @@ impl Kind {
         }
     }
 
-    /// Of a first line, without its end.
+    /// The kind that a block's first line names, given without its line end.
     fn of_first_line(line: &[u8]) -> Option<Self> {
         let name = line.strip_prefix(BEGIN)?.strip_suffix(DASHES)?;
         Self::ALL.into_iter().find(|kind| kind.name().as_bytes() == name)
     }
 }
 
-/// What bytes seem to be.
+/// The apparent kind of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// Packets.
+    /// Packets without armor.
     Packets,
     /// Armor of this kind, perhaps after other text.
     Armor(Kind),
-    /// Nothing that is known.
+    /// Neither packets nor armor.
     Unknown,
 }
 
-/// The apparent kind of an input that begins with these bytes. Pass as many as are available: armor is recognized if
-/// its first line is among them.
+/// The apparent kind of an input that begins with these bytes. Pass as many bytes as are available: armor is recognised
+/// if its first line is among them.
 pub fn look(begin: &[u8]) -> Look {
     let is_marked = begin.starts_with(UTF8_MARK);
     if begin.first().is_some_and(|octet| octet & 0x80 != 0) && !is_marked {
@@ -76,7 +76,7 @@ pub fn look(begin: &[u8]) -> Look {
         .map_or(Look::Unknown, Look::Armor)
 }
 
-/// A line without its CR and the blanks at its end, which mail programs add and drop.
+/// A line without CR, blanks and tabs at its end, which mail programs add and drop.
 pub(super) fn without_space(mut line: &[u8]) -> &[u8] {
     while let [rest @ .., b' ' | b'\t' | b'\r'] = line {
         line = rest;
@@ -84,13 +84,13 @@ pub(super) fn without_space(mut line: &[u8]) -> &[u8] {
     line
 }
 
-/// A line of base64 as it is written: so many bytes, in so many characters.
+/// A full line of base64: number of bytes, and number of characters.
 const LINE_BYTES: usize = 48;
 const LINE_CHARS: usize = 64;
 const BEGIN: &[u8] = b"-----BEGIN PGP ";
 const END: &[u8] = b"-----END PGP ";
 const DASHES: &[u8] = b"-----";
-/// What some editors begin a text with.
+/// UTF-8 byte order mark, with which some editors begin a text.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[cfg(test)]

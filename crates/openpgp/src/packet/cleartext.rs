@@ -7,8 +7,8 @@
 //! text, with "- " before each line that begins with "-"
 //! -----BEGIN PGP SIGNATURE-----            as of here armor
 //! ```
-//! What is signed are the lines without white space at their ends, joined by CR LF; the line end before the signature
-//! is not part of it. Text that is read is given out without that white space too: nobody vouches for it.
+//! The signed bytes are the lines without white space at their ends, joined by CR LF. The line end before the signature
+//! is not part of them. The text that is read comes without that white space too, since no signature covers it.
 
 mod lines;
 mod read;
@@ -17,17 +17,17 @@ mod write;
 pub use read::Reader;
 pub use write::Writer;
 
-/// What a piece of text gave.
+/// The text from a piece of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// The text for people.
+    /// The text for people, with its own line ends.
     pub text: Vec<u8>,
-    /// The text to hash.
+    /// The text to be hashed for signatures.
     pub signed: Vec<u8>,
 }
 
 impl Text {
-    /// Empties both, and keeps their memory.
+    /// Empties both texts, and keeps their memory.
     pub fn clear(&mut self) {
         self.text.clear();
         self.signed.clear();

@@ -1,36 +1,36 @@
-//! What is wrong with the framing of packets or armor.
+//! Errors in the framing of packets or in armor.
 
 use pgp::types::Tag;
 use std::fmt;
 
-/// What is wrong with the framing of packets or armor.
+/// An error in the framing of packets or in armor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PacketError {
-    /// A packet begins with an octet that is none of a packet.
+    /// A packet begins with an octet that no packet begins with.
     NotAPacket {
-        /// The octet.
+        /// The octet in place of a packet's first.
         octet: u8,
     },
-    /// Partial or indeterminate lengths, on a packet that must not have them (RFC 9580, 4.2.1.4).
+    /// A packet has partial or indeterminate lengths although it must not (RFC 9580, 4.2.1.4).
     LengthNotAllowed {
-        /// The packet.
+        /// The packet's type.
         tag: Tag,
     },
     /// The stream ends inside of a packet.
     Truncated,
-    /// No armor begins here.
+    /// No armor begins in the input.
     NoArmor,
-    /// A line of armor is neither data nor what may stand around it.
+    /// A line of armor is neither data nor one of the lines that may surround data.
     ArmorLine {
         /// Number of the line, from 1, counted from the first line of the input.
         line: u64,
     },
-    /// A header line of armor is longer than is read, or there are too many.
+    /// A header line of armor is too long, or there are too many.
     ArmorHeaders {
-        /// Longest line in bytes.
+        /// The longest line that is read, in bytes.
         line_bytes_max: usize,
-        /// Most lines.
+        /// The largest number of lines that is read.
         lines_max: usize,
     },
     /// The last line of armor names another kind of block than the first.

@@ -13,26 +13,26 @@ pub const PARTIAL_BITS_MIN: u8 = 9;
 /// Length of a packet's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// So many bytes, at most [`DEFINITE_BYTES_MAX`].
+    /// This many bytes, at most [`DEFINITE_BYTES_MAX`].
     Definite(u64),
-    /// A first piece of 2^bits bytes, at most [`PARTIAL_BITS_MAX`]; the lengths of the others come after it.
+    /// A first piece of 2^bits bytes, with at most [`PARTIAL_BITS_MAX`] bits; lengths of further pieces come after it.
     Partial(u8),
-    /// To the end of the stream; in the old format only.
+    /// Up to the end of the stream; in the old format only.
     Indeterminate,
 }
 
-/// Header of a packet that was read.
+/// A packet's header, as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Type of the packet.
     pub tag: Tag,
-    /// Length of its body, or of the first piece of it.
+    /// Length of the packet's body, or of the body's first piece.
     pub length: Length,
-    /// Whether it has the old (legacy) format.
+    /// Whether the header has the old (legacy) format.
     pub is_old: bool,
 }
 
-/// Header of a packet, in the new format; in the old one where the length is indeterminate.
+/// Encodes the header of a packet in the new format; in the old one if the length is indeterminate.
 ///
 /// # Panics
 /// If the length is beyond what [`Length`] allows, or indeterminate with a tag above 15.
@@ -49,10 +49,10 @@ pub fn header(tag: Tag, length: Length) -> Vec<u8> {
     out
 }
 
-/// Appends a length of the new format.
+/// Appends a length in the new format.
 ///
 /// # Panics
-/// As [`header`].
+/// As for [`header`].
 pub(crate) fn write_length(length: Length, out: &mut Vec<u8>) {
     match length {
         Length::Definite(bytes @ 0..192) => out.push(bytes as u8),
@@ -72,10 +72,10 @@ pub(crate) fn write_length(length: Length, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads a header from all of its octets so far; none where more are needed.
+/// Reads a header from all of its octets so far; `None` if more are needed.
 ///
 /// # Errors
-/// Where no packet begins so.
+/// [`PacketError`] if no packet begins so.
 pub(crate) fn read_header(octets: &[u8]) -> Result<Option<Header>, PacketError> {
     let Some((&first, rest)) = octets.split_first() else { return Ok(None) };
     if first & IS_PACKET == 0 {
@@ -94,7 +94,7 @@ pub(crate) fn read_header(octets: &[u8]) -> Result<Option<Header>, PacketError> 
     Ok(length.map(|length| Header { tag, length, is_old }))
 }
 
-/// Reads a length of the new format; none where octets are missing.
+/// Reads a length in the new format; `None` if octets are missing.
 pub(crate) fn read_length(octets: &[u8]) -> Option<Length> {
     Some(match *octets {
         [short @ 0..192, ..] => Length::Definite(short.into()),
@@ -121,7 +121,7 @@ pub(crate) const HEADER_BYTES_MAX: usize = 6;
 const IS_PACKET: u8 = 0x80;
 const IS_NEW: u8 = 0x40;
 const OLD_INDETERMINATE: u8 = 3;
-/// What 192 bytes are as a length of two octets.
+/// The length of 192 bytes, encoded in two octets.
 const TWO_OCTETS_FIRST: u16 = 192 << 8;
 const PARTIAL_FIRST: u8 = 224;
 const PARTIAL_LAST: u8 = 254;

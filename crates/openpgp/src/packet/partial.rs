@@ -1,10 +1,10 @@
-//! The writer's side of lengths: pieces of a packet's body.
+//! Lengths for writers: the pieces of a packet's body.
 
 use crate::packet::header::write_length;
 use crate::packet::{DEFINITE_BYTES_MAX, Length, PARTIAL_BITS_MAX, PARTIAL_BITS_MIN, header};
 use pgp::types::Tag;
 
-/// Lengths of one packet, written as its body becomes known: pieces of 2^n bytes, the last of any length.
+/// Makes the lengths of one packet while its body becomes known: pieces of 2^n bytes, the last of any length.
 ///
 /// ```text
 /// stream:       next(bytes at hand, false) until none, gather more ... next(rest, true)
@@ -18,22 +18,22 @@ pub struct PartialLengths {
     is_ended: bool,
 }
 
-/// A length to write, and how many bytes of the body go after it.
+/// A length to write, and the number of body bytes that follow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Header of the packet, or length in front of the bytes: 1 to 6 bytes.
+    /// The packet's header, or the length of a further piece: 1 to 6 bytes.
     pub header: Vec<u8>,
-    /// Bytes of the body that follow.
+    /// Number of body bytes that follow.
     pub bytes: u64,
-    /// Whether the packet ends with them.
+    /// Whether the packet ends with these bytes.
     pub is_last: bool,
 }
 
 impl PartialLengths {
-    /// A packet of this type, in pieces of 2^bits bytes while it is not known where it ends.
+    /// Lengths of a packet of this type, with pieces of 2^bits bytes while its end is not known.
     ///
     /// # Panics
-    /// Unless bits are 9 to 30.
+    /// Unless `bits` is 9 to 30.
     pub fn new(tag: Tag, bits: u8) -> Self {
         assert!((PARTIAL_BITS_MIN..=PARTIAL_BITS_MAX).contains(&bits), "no piece has 2^{bits} bytes");
         Self { tag, bits, is_begun: false, is_ended: false }
@@ -44,11 +44,11 @@ impl PartialLengths {
         1 << self.bits
     }
 
-    /// The next piece of a body of which `bytes` more are at hand, and no others come where `is_all`. None where
-    /// they do not fill a piece yet, and after the last one.
+    /// The next piece of a body of which `bytes` more bytes are at hand; with `is_all`, these are the last ones. `None`
+    /// if they do not fill a piece yet, and after the last piece.
     ///
-    /// All that is left goes into one last piece where a definite length can say it, else first into pieces of
-    /// 2^30 bytes.
+    /// The last bytes go into one last piece if a definite length can express it; otherwise pieces of 2^30 bytes come
+    /// first.
     pub fn next(&mut self, bytes: u64, is_all: bool) -> Option<Piece> {
         if self.is_ended {
             return None;

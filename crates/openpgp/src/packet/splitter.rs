@@ -1,10 +1,10 @@
-//! The reader's side of framing: a stream, pushed in slices of any size, as headers and bodies.
+//! Framing for readers: splits a stream, given in slices of any size, into headers and bodies.
 
 use crate::packet::header::{HEADER_BYTES_MAX, read_header, read_length};
 use crate::packet::{Header, Length, PacketError};
 use pgp::types::Tag;
 
-/// Splits a stream into packets. Bodies are not copied; no more than one header is kept.
+/// Splits a stream into packets. Bodies are not copied; at most one header is buffered.
 ///
 /// ```text
 ///          header read          all pieces taken
@@ -35,40 +35,42 @@ enum State {
     Ending,
 }
 
-/// What a slice began with.
+/// One step: the event that a slice begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// So many bytes of the slice are done with.
+    /// Number of bytes of the slice that are used up.
     pub consumed: usize,
-    /// What they were.
+    /// The event that the consumed bytes make up.
     pub event: Event,
 }
 
-/// What a slice began with.
+/// The event that a slice begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A packet begins.
     Header(Header),
-    /// The bytes consumed, at least one, are of its body.
+    /// The consumed bytes, at least one, belong to the packet's body.
     Body,
     /// The packet has ended.
     End,
-    /// The bytes consumed are a length inside of the packet.
+    /// The consumed bytes are a length within the packet.
     Framing,
-    /// Nothing yet: feed what follows the bytes consumed, which are all.
+    /// No event yet: the whole slice is consumed; feed the bytes that follow.
     More,
 }
 
 impl Splitter {
-    /// At the beginning of a stream.
+    /// A splitter at the beginning of a stream.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the beginning of what follows in the stream. Feed the rest of the slice again, until [`Event::More`].
+    /// Takes the next event from the beginning of `input`, which continues the stream. Call it again with the rest of
+    /// the slice, until [`Event::More`].
     ///
     /// # Errors
-    /// Where no packet begins, or one has a kind of length that it must not have. The stream is over then.
+    /// [`PacketError`] if no packet begins here, or a packet has a kind of length that it must not have. The stream
+    /// must not be read further then.
     pub fn step(&mut self, input: &[u8]) -> Result<Step, PacketError> {
         match self.state {
             State::Between => self.header(input),
@@ -87,10 +89,10 @@ impl Splitter {
         }
     }
 
-    /// What is still to be said at the end of the stream: the end of a packet of indeterminate length, or nothing.
+    /// The last event at the end of the stream: the end of a packet, or `None`.
     ///
     /// # Errors
-    /// [`PacketError::Truncated`] inside of a packet.
+    /// [`PacketError::Truncated`] if the stream ends inside of a packet.
     pub fn finish(&mut self) -> Result<Option<Event>, PacketError> {
         match self.state {
             State::Between if self.octet_count == 0 => Ok(None),
@@ -102,7 +104,7 @@ impl Splitter {
         }
     }
 
-    /// How many bytes follow in the body before the next length, where that is known.
+    /// Number of body bytes before the next length; `None` outside of a piece.
     pub fn piece_left(&self) -> Option<u64> {
         match self.state {
             State::Body { left, .. } => Some(left),
@@ -143,7 +145,7 @@ impl Splitter {
         };
     }
 
-    /// Adds octets one by one until they are read as something.
+    /// Gathers octets until `read` accepts them; returns how many were consumed, and what was read.
     fn gather<T>(
         &mut self,
         input: &[u8],
@@ -162,7 +164,8 @@ impl Splitter {
     }
 }
 
-/// Only packets that hold a message may have lengths that are not known when they begin (RFC 9580, 4.2.1.4).
+/// Whether packets of this type may have partial or indeterminate lengths: only those that hold a message may (RFC
+/// 9580, 4.2.1.4).
 fn may_have_any_length(tag: Tag) -> bool {
     matches!(
         tag,

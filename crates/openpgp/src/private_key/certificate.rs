@@ -19,23 +19,25 @@ use zeroize::Zeroizing;
 pub struct PrivateCertificate {
     certificate: Certificate,
     keys: Vec<SecretPacket>,
-    /// Subkeys that are not understood.
+    /// Private subkeys of an unsupported kind.
     opaque: Vec<Opaque>,
 }
 
 impl PrivateCertificate {
-    /// Every private key in these bytes, armored or not, as GnuPG and others export them. At least one.
+    /// Every certificate with private keys in these bytes, armored or not, as GnuPG and others export them; at least
+    /// one.
     ///
     /// # Errors
-    /// [`CertificateError`] where there is none, or one of them cannot be read or is public only.
+    /// [`CertificateError`] if there is none, or one of them cannot be read or is public only.
     pub fn parse_all(bytes: &[u8]) -> Result<Vec<Self>, CertificateError> {
         Self::parse_each(bytes)?.into_iter().collect()
     }
 
-    /// As [`PrivateCertificate::parse_all`], each with its own result: for imports that take what they can.
+    /// As [`PrivateCertificate::parse_all`], with one result for each certificate: for imports that take all valid
+    /// ones.
     ///
     /// # Errors
-    /// [`CertificateError`] where there is nothing to read.
+    /// [`CertificateError`] if there is no key at all, or the armor is malformed.
     pub fn parse_each(bytes: &[u8]) -> Result<Vec<Result<Self, CertificateError>>, CertificateError> {
         let keys = parse::keys(bytes)?;
         let private = |key: parse::Parsed| {
@@ -53,41 +55,41 @@ impl PrivateCertificate {
         Self { certificate, keys, opaque: Vec::new() }
     }
 
-    /// Private subkeys of a kind that is not served, for people: they are kept, locked as they were, and nothing is
-    /// done with them.
+    /// Descriptions of private subkeys of an unsupported kind, for people: they are kept, locked as they were, but not
+    /// used.
     pub fn unserved(&self) -> Vec<String> {
         self.opaque.iter().map(Opaque::name).collect()
     }
 
-    /// The public half.
+    /// The public half of the certificate.
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
     }
 
-    /// Takes over what a newer copy of its public half has more, such as another expiration.
+    /// Adds the components and signatures that only a newer copy of the public half has, such as another expiration.
     ///
     /// # Errors
-    /// [`CertificateError::Different`] unless both have the same primary key.
+    /// As [`Certificate::merge`]: [`CertificateError::Different`] unless both have the same primary key.
     pub fn update(&mut self, newer: &Certificate) -> Result<(), CertificateError> {
         self.certificate.merge(newer)
     }
 
-    /// Its private keys, and how each is locked.
+    /// Fingerprints of the private keys, and how each is locked.
     pub fn locking(&self) -> Vec<(Fingerprint, Locking)> {
         self.keys.iter().map(|key| (key.public().fingerprint(), key.locking())).collect()
     }
 
-    /// Whether a passphrase is needed for one of its keys.
+    /// Whether a passphrase is needed for one of the private keys.
     pub fn is_locked(&self) -> bool {
         self.keys.iter().any(|key| key.locking() == Locking::Passphrase)
     }
 
-    /// Every private key that can be used here: those of algorithms that are not served, or that are elsewhere,
-    /// are left out.
+    /// All private keys that can be used here: those with unsupported algorithms, and those that are elsewhere, are
+    /// left out.
     ///
     /// # Errors
-    /// [`PrivateKeyError::Locked`] where the passphrase opens none of those that are locked, or another error where
-    /// no key at all can be used.
+    /// [`PrivateKeyError::Locked`] if no key can be used and the passphrase is wrong for one of them. Another error if
+    /// no key can be used for other reasons.
     pub fn unlock(
         &self,
         passphrase: Option<&Passphrase>,
@@ -95,7 +97,7 @@ impl PrivateCertificate {
         self.unlock_on(passphrase, None)
     }
 
-    /// As [`PrivateCertificate::unlock`]; RSA is computed with by this provider, where one is given.
+    /// As [`PrivateCertificate::unlock`]; with a provider, RSA operations run there.
     ///
     /// # Errors
     /// As [`PrivateCertificate::unlock`].
@@ -109,7 +111,8 @@ impl PrivateCertificate {
         for key in &self.keys {
             match software(key, passphrase, provider) {
                 Ok(key) => keys.push(key),
-                // A wrong passphrase is wrong for all, as a rule: it is told rather than that a subkey is elsewhere.
+                // A wrong passphrase is usually wrong for all keys, so it is reported rather than that a subkey is
+                // elsewhere.
                 Err(error) if why.is_none() || error == PrivateKeyError::Locked => why = Some(error),
                 Err(_) => {}
             }
@@ -120,10 +123,11 @@ impl PrivateCertificate {
         }
     }
 
-    /// One of its private keys.
+    /// The private key with this fingerprint.
     ///
     /// # Errors
-    /// [`PrivateKeyError`]; [`PrivateKeyError::Malformed`] where there is no private key of this fingerprint.
+    /// [`PrivateKeyError::Malformed`] if there is none with this fingerprint; other errors if it cannot be unlocked or
+    /// used.
     pub fn unlock_key(
         &self,
         fingerprint: &Fingerprint,
@@ -132,7 +136,7 @@ impl PrivateCertificate {
         software(self.packet(fingerprint)?, passphrase, None)
     }
 
-    /// One of its private keys in the clear, for a process that holds it.
+    /// The private key with this fingerprint in the clear, for a process that is to hold it.
     ///
     /// # Errors
     /// As [`PrivateCertificate::unlock_key`].
@@ -154,11 +158,11 @@ impl PrivateCertificate {
         })
     }
 
-    /// The same keys under a new passphrase, or without a lock where it is none. Keys that are elsewhere stay so, and
-    /// those that are not served under their old passphrase.
+    /// The same keys under a new passphrase, or without a lock if `new` is `None`. Keys that are elsewhere stay so, and
+    /// unsupported subkeys keep their old passphrase.
     ///
     /// # Errors
-    /// [`PrivateKeyError::Locked`] where the old passphrase is not that of every key.
+    /// [`PrivateKeyError::Locked`] if the old passphrase does not unlock every key.
     pub fn with_passphrase(
         &self,
         old: Option<&Passphrase>,
@@ -168,12 +172,12 @@ impl PrivateCertificate {
         Ok(Self { certificate: self.certificate.clone(), keys: keys?, opaque: self.opaque.clone() })
     }
 
-    /// As packets, each key locked as it is.
+    /// The certificate as packets, each key locked as it is.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut out = Zeroizing::new(Vec::new());
         let inner = self.certificate.inner();
         self.write_key(&KeyPacket::Primary(inner.primary_key.clone()), &mut out);
-        // Written into memory: what was read can be written.
+        // Written into memory: packets that were read can be written.
         append(&mut out, &inner.details.to_bytes().unwrap_or_default());
         for subkey in &inner.public_subkeys {
             self.write_key(&KeyPacket::Sub(subkey.key.clone()), &mut out);
@@ -189,13 +193,13 @@ impl PrivateCertificate {
         out
     }
 
-    /// As an armored block.
+    /// The certificate as a block of armor.
     pub fn to_armor(&self) -> Zeroizing<String> {
         let has_checksum = self.certificate.has_checksum();
         Zeroizing::new(armored(&Packets(self.to_bytes()), BlockType::PrivateKey, has_checksum))
     }
 
-    /// The private packet where there is one, else the public one.
+    /// Appends the private packet of a key if there is one, else the public one.
     fn write_key(&self, public: &KeyPacket, out: &mut Zeroizing<Vec<u8>>) {
         match self.keys.iter().find(|key| key.public().fingerprint() == public.fingerprint()) {
             Some(key) => key.write(out),
@@ -208,23 +212,22 @@ impl PrivateCertificate {
     }
 }
 
-/// One private key in the clear, as it is handed from one process to another: the body of its packet (RFC 9580, 5.5.3).
+/// One private key in the clear, to be handed from one process to another: the body of its packet (RFC 9580, 5.5.3).
 /// Wiped when dropped.
 #[derive(Clone)]
 pub struct ClearKey {
-    /// Whether it is a primary key.
+    /// Whether the key is a primary key.
     pub is_primary: bool,
-    /// Public half, S2K usage 0, private fields and their checksum.
+    /// Body of the packet: public half, S2K usage 0, private fields and their checksum.
     pub body: Zeroizing<Vec<u8>>,
 }
 
 impl ClearKey {
-    /// The key, in this process.
+    /// Opens the key in this process.
     ///
     /// # Errors
-    /// [`PrivateKeyError::Malformed`] where the packet does not hold together or its halves do not belong together,
-    /// [`PrivateKeyError::Locked`] where it is locked, [`PrivateKeyError::Unsupported`] for an algorithm that is not
-    /// served.
+    /// [`PrivateKeyError::Malformed`] if the packet is malformed or its halves do not belong together.
+    /// [`PrivateKeyError::Locked`] if it is locked, [`PrivateKeyError::Unsupported`] for an unsupported algorithm.
     pub fn open(&self) -> Result<Arc<dyn PrivateKey>, PrivateKeyError> {
         let packet = SecretPacket::parse(self.is_primary, &self.body);
         let packet = packet.map_err(|cause| PrivateKeyError::Malformed { cause })?;
@@ -251,7 +254,7 @@ fn software(
     }))
 }
 
-/// In one allocation of its own: growing would leave unwiped copies behind.
+/// Appends in one new allocation: growing would leave unwiped copies behind.
 fn append(out: &mut Zeroizing<Vec<u8>>, more: &[u8]) {
     let mut all = Zeroizing::new(Vec::with_capacity(out.len() + more.len()));
     all.extend_from_slice(out);

@@ -9,7 +9,7 @@ use engine::{PrimeField, SecretBytes, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_u
 use pgp::types::{Mpi, PkeskBytes};
 use zeroize::Zeroizing;
 
-/// A private key.
+/// An ElGamal private key.
 pub(crate) struct Elgamal {
     field: PrimeField,
     /// -x modulo the order, so that deciphering needs no inverse.
@@ -17,7 +17,10 @@ pub(crate) struct Elgamal {
 }
 
 impl Elgamal {
-    /// Of the fields of both halves: p, g, y; x.
+    /// A key from the fields of both halves: p, g, y; and x.
+    ///
+    /// # Errors
+    /// [`PrivateKeyError::Malformed`] if the halves do not belong together.
     pub(crate) fn new(public: &[u8], secret: &[u8]) -> Result<Self, PrivateKeyError> {
         let malformed = || PrivateKeyError::Malformed { cause: "the ElGamal key is inconsistent".to_owned() };
         let [p, g, y] = mpis(public).ok_or_else(malformed)?;
@@ -27,7 +30,7 @@ impl Elgamal {
         let x = padded(x, bytes).ok_or_else(malformed)?;
         let g = padded(g, bytes).ok_or_else(malformed)?;
         let y = padded(y, bytes).ok_or_else(malformed)?;
-        // Both halves belong together: the public one is not protected by the passphrase.
+        // The halves are compared, since the passphrase does not protect the public one.
         if !field.power(&g, &x).is_some_and(|power| power.ct_eq(&y)) {
             return Err(malformed());
         }
@@ -35,7 +38,7 @@ impl Elgamal {
         Ok(Self { field, exponent })
     }
 
-    /// What was enciphered, without its padding.
+    /// Deciphers the two numbers of a packet and removes the padding.
     pub(crate) fn decrypt(&self, first: &[u8], second: &[u8]) -> Result<SecretBytes, PrivateKeyError> {
         let opened = || {
             let first = padded(first, self.field.bytes())?;
@@ -48,7 +51,7 @@ impl Elgamal {
     }
 }
 
-/// Enciphers for a public key.
+/// Enciphers `plain` for a public key.
 pub(crate) fn encrypt(key: &KeyPacket, plain: &[u8]) -> Result<PkeskBytes, String> {
     let fields = key.fields();
     let sealed = || {

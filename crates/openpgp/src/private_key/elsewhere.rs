@@ -4,20 +4,20 @@ use super::PrivateKeyError;
 use engine::RsaPrivateKey;
 use zeroize::Zeroizing;
 
-/// Takes clear RSA keys over.
+/// Takes over clear RSA keys, to compute with them elsewhere.
 pub trait RsaProvider {
-    /// A key from here on.
+    /// Takes over a key; returns the object that carries out the key's operations.
     ///
     /// # Errors
-    /// [`PrivateKeyError`] where it does not take such a key.
+    /// [`PrivateKeyError`] if the provider does not take such a key.
     fn take(&self, key: &RsaPrivateKey) -> Result<Box<dyn RsaOperation>, PrivateKeyError>;
 }
 
-/// What is done with one key that was taken over.
+/// The operations of one key that was taken over.
 pub trait RsaOperation: Send + Sync {
-    /// The raw private operation (RFC 8017, 5.1.2) over a block as long as the modulus, which the result is, too.
+    /// The raw private operation (RFC 8017, 5.1.2) over a block as long as the modulus; the result has the same length.
     ///
     /// # Errors
-    /// [`PrivateKeyError::NotOpened`] where the block is not below the modulus; others where nothing was computed.
+    /// [`PrivateKeyError::NotOpened`] if the block is not below the modulus; other errors if nothing was computed.
     fn private(&self, block: &[u8]) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError>;
 }

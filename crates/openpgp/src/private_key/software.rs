@@ -1,5 +1,5 @@
-//! Private keys in this process, on the engine: RSA, ElGamal, ECDH, X25519, DSA, ECDSA, Ed25519; others through rPGP,
-//! whose code for them is not held to constant time.
+//! Private keys in this process. RSA, ElGamal, ECDH, X25519, DSA, ECDSA and Ed25519 use the engine; other algorithms
+//! use rPGP, whose code for them is not held to constant time.
 
 use super::elgamal::Elgamal;
 use super::{PrivateKey, PrivateKeyError, RsaOperation, RsaProvider};
@@ -30,12 +30,12 @@ pub(crate) struct SoftwareKey {
 
 enum Secret {
     Rsa(RsaPrivateKey),
-    /// RSA, computed with elsewhere; the modulus is so many bytes long.
+    /// RSA whose operations run elsewhere, and the modulus's length in bytes.
     Elsewhere(Box<dyn RsaOperation>, usize),
     Elgamal(Elgamal),
-    /// ECDH on a curve that the engine serves.
+    /// ECDH on a curve that the engine supports.
     Ecdh(EcPrivateKey),
-    /// X25519, in its own packets or the legacy ones of ECDH.
+    /// X25519, in its own packets or in the legacy packets of ECDH.
     X25519(Zeroizing<[u8; 32]>),
     Ecdsa(EcPrivateKey),
     Dsa(DsaPrivateKey),
@@ -44,14 +44,14 @@ enum Secret {
 }
 
 impl SoftwareKey {
-    /// Of a public half and the private fields; both must belong together, since a passphrase does not protect
-    /// the public half of keys of version 4.
+    /// A key from its public half and its private fields. Both must belong together, since a passphrase does not
+    /// protect the public half of version 4 keys.
     pub(crate) fn new(public: KeyPacket, fields: &[u8]) -> Result<Self, PrivateKeyError> {
         let secret = Secret::new(&public, fields)?;
         Ok(Self { public, secret })
     }
 
-    /// The same key; RSA is computed with elsewhere from here on.
+    /// The same key; if it is RSA, its operations run elsewhere from now on.
     pub(super) fn on(mut self, provider: &dyn RsaProvider) -> Result<Self, PrivateKeyError> {
         if let Secret::Rsa(key) = &self.secret {
             self.secret = Secret::Elsewhere(provider.take(key)?, key.modulus_bytes());
@@ -63,7 +63,7 @@ impl SoftwareKey {
         PrivateKeyError::Unsupported { operation, algorithm: format!("{:?}", self.public.algorithm()) }
     }
 
-    /// What RSA, ElGamal or ECDH deciphers: the session key with its frame.
+    /// Deciphers with RSA, ElGamal or ECDH: the session key with its frame.
     fn framed(&self, values: &PkeskBytes) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError> {
         let copied = |secret: SecretBytes| Zeroizing::new(secret.as_slice().to_vec());
         match (&self.secret, values) {
@@ -89,7 +89,7 @@ impl SoftwareKey {
         }
     }
 
-    /// Key derivation and unwrapping of ECDH (RFC 9580, 11.5).
+    /// ECDH's key derivation and unwrapping (RFC 9580, 11.5).
     fn unwrap_ecdh(&self, shared: &[u8], wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError> {
         let PublicParams::ECDH(params) = self.public.public_params() else {
             return Err(PrivateKeyError::NotOpened);
@@ -109,7 +109,7 @@ impl SoftwareKey {
         .map_err(|_| PrivateKeyError::NotOpened)
     }
 
-    /// X25519 in packets of its own: the cipher, if the packet is of version 3, stands in the clear.
+    /// Opens X25519 in its own packets; in version 3 packets the cipher is in the clear.
     fn open_x25519(
         &self,
         key: &[u8; 32],
@@ -193,7 +193,7 @@ impl PrivateKey for SoftwareKey {
                 Ok(SignatureBytes::Mpis(vec![Mpi::from_slice(r), Mpi::from_slice(s)]))
             }
             Secret::Dsa(key) => {
-                // What is shorter than the order could be found for another text (RFC 9580, 5.2.3.1).
+                // For a digest shorter than the order, another text might be found (RFC 9580, 5.2.3.1).
                 if digest.len() < key.order_bytes() {
                     return Err(self.unsupported("sign with this hash"));
                 }
@@ -279,7 +279,8 @@ impl Secret {
     }
 }
 
-/// d, p, q and the inverse of p modulo q (RFC 9580, 5.5.5.1); p and q change places for the engine's inverse.
+/// An RSA key from d, p, q and the inverse of p modulo q (RFC 9580, 5.5.5.1). p and q are exchanged, since the engine's
+/// inverse is that of its second prime.
 fn rsa(public: &[u8], fields: &[u8]) -> Result<Secret, PrivateKeyError> {
     let malformed = |cause: String| PrivateKeyError::Malformed { cause };
     let inconsistent = || malformed("the RSA key is inconsistent".to_owned());
@@ -318,7 +319,7 @@ fn open_rsa(key: &RsaPrivateKey, sealed: &[u8]) -> Result<SecretBytes, PrivateKe
     pkcs1_v15_encrypt_unpad(&block).map_err(not_opened)
 }
 
-/// A session key without frame, of AES (RFC 9580, 5.1.6).
+/// A session key without frame, which must be for AES (RFC 9580, 5.1.6).
 fn bare(
     is_v6: bool,
     cipher: Option<SymmetricKeyAlgorithm>,
@@ -334,7 +335,7 @@ fn bare(
     }
 }
 
-/// None where the algorithm does not sign here.
+/// Signs with rPGP; `None` if the algorithm does not sign here.
 fn sign_other(
     secret: &PlainSecretParams,
     hash: HashAlgorithm,
@@ -358,7 +359,7 @@ fn array(number: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
     Some(Zeroizing::new(padded[..].try_into().ok()?))
 }
 
-/// The legacy form of a point of Curve25519 has an octet 0x40 before it.
+/// A point of Curve25519 in the legacy form, which begins with an octet 0x40; `None` for other forms.
 fn legacy_point(point: &[u8]) -> Option<[u8; 32]> {
     point.strip_prefix(&[0x40])?.try_into().ok()
 }

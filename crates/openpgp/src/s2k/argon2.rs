@@ -1,4 +1,4 @@
-//! Keys out of passphrases by Argon2id (RFC 9580, 3.7.1.4; RFC 9106), within bounds.
+//! Derives keys from passphrases by Argon2id (RFC 9580, 3.7.1.4; RFC 9106), within bounds.
 
 use crate::Passphrase;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -6,21 +6,21 @@ use pgp::types::StringToKey;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// Most memory that Argon2 may demand, as the binary logarithm of kibibytes: 2 GiB, the larger recommendation of
-/// RFC 9106, 4.
+/// Upper bound of Argon2's memory, as the binary logarithm of kibibytes: 2 GiB, the larger recommendation of RFC 9106,
+/// 4.
 pub const ARGON2_MEMORY_BITS_MAX: u8 = 21;
-/// Most work of Argon2, in passes over kibibytes, for one key and for all passphrase packets of one message together:
-/// four times that recommendation. 32 packets of the smaller one stay below it.
+/// Upper bound of Argon2's work, in passes times kibibytes, for one key and for all passphrase packets of one message
+/// together. It is four times that recommendation; 32 packets of the smaller recommendation stay below it.
 pub const ARGON2_WORK_MAX: u64 = 4 << ARGON2_MEMORY_BITS_MAX;
-/// Most lanes of Argon2.
+/// Upper bound of Argon2's lanes.
 pub const ARGON2_LANES_MAX: u8 = 16;
 
-/// Passphrase packets that ask for more Argon2 than is computed.
+/// Passphrase packets that ask for more Argon2 than is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooDemanding {
-    /// What they ask for in all, in passes over kibibytes; at most [`ARGON2_WORK_MAX`] is given.
+    /// The work that the packets ask for in all, in passes times kibibytes; at most [`ARGON2_WORK_MAX`] is allowed.
     pub work: u64,
-    /// Whether a single one asks for more memory or lanes than is given.
+    /// Whether a single packet asks for more memory or lanes than is allowed.
     pub is_too_wide: bool,
 }
 
@@ -45,10 +45,10 @@ impl fmt::Display for TooDemanding {
 
 impl std::error::Error for TooDemanding {}
 
-/// Whether all that specifiers ask for together is within the bounds.
+/// Checks that the Argon2 of all these specifiers together is within the bounds.
 ///
 /// # Errors
-/// Where it is not.
+/// [`TooDemanding`] if it is not.
 pub(crate) fn check<'a>(specifiers: impl Iterator<Item = &'a StringToKey>) -> Result<(), TooDemanding> {
     let mut demands = TooDemanding { work: 0, is_too_wide: false };
     for s2k in specifiers {
@@ -58,7 +58,7 @@ pub(crate) fn check<'a>(specifiers: impl Iterator<Item = &'a StringToKey>) -> Re
     if demands.is_too_wide || demands.work > ARGON2_WORK_MAX { Err(demands) } else { Ok(()) }
 }
 
-/// Passes over kibibytes.
+/// The work of a specifier's Argon2, in passes times kibibytes; 0 for other methods.
 fn work(s2k: &StringToKey) -> u64 {
     match *s2k {
         StringToKey::Argon2 { t, m_enc, .. } => u64::from(t) << m_enc.min(32),
@@ -70,10 +70,10 @@ fn is_too_wide(s2k: &StringToKey) -> bool {
     matches!(*s2k, StringToKey::Argon2 { p, m_enc, .. } if m_enc > ARGON2_MEMORY_BITS_MAX || p > ARGON2_LANES_MAX)
 }
 
-/// The key; none where the specifier is another one. The memory is wiped.
+/// Derives the key; `None` if the specifier is not for Argon2. The memory is wiped afterwards.
 ///
 /// # Errors
-/// For people: parameters that contradict each other, demand more than the bounds, or than the machine has.
+/// A text for people: parameters contradict each other, or demand more than the bounds or than the machine has.
 pub(super) fn key(
     s2k: &StringToKey,
     passphrase: &Passphrase,

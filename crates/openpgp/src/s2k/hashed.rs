@@ -1,4 +1,4 @@
-//! Keys out of passphrases by a hash: simple, salted, iterated (RFC 9580, 3.7.1.1 to 3.7.1.3).
+//! Derives keys from passphrases by a hash: simple, salted, iterated (RFC 9580, 3.7.1.1 to 3.7.1.3).
 
 use crate::compute::{engine, engine_hash};
 use crate::{HashAlgorithm, Passphrase};
@@ -6,7 +6,8 @@ use engine::HashState;
 use pgp::types::StringToKey;
 use zeroize::Zeroizing;
 
-/// The key, by the engine's hashes; none where the specifier is no hashing, or its hash is not the engine's.
+/// Derives the key with the engine's hashes; `None` if the specifier is not for hashing, or the engine does not support
+/// its hash.
 pub(super) fn key(
     s2k: &StringToKey,
     passphrase: &Passphrase,
@@ -24,7 +25,7 @@ pub(super) fn key(
     let mut key = Zeroizing::new(vec![0; key_bytes]);
     for (index, part) in key.chunks_mut(hash.digest_size()?).enumerate() {
         let mut state = state(hash)?;
-        // Each part of a key that is longer than a digest has one zero more before its text.
+        // If a key is longer than a digest, each further part has one more zero octet before its text.
         (0..index).for_each(|_| state.update(&[0]));
         text.hash(&mut state);
         let digest = Zeroizing::new(state.finish());
@@ -37,25 +38,25 @@ fn state(hash: HashAlgorithm) -> Option<HashState> {
     engine().hash_state(engine_hash(hash)?).ok()
 }
 
-/// How much text a coded count asks for (3.7.1.3).
+/// The number of bytes of text that a coded count asks for (3.7.1.3).
 fn text_bytes(count: u8) -> usize {
     (16 + usize::from(count & 15)) << (count / 16 + 6)
 }
 
-/// Salt and passphrase, over and over.
+/// Salt and passphrase, repeated to a given length.
 struct Text {
-    /// As often as they fit into [`REPEATED_BYTES`], once at least.
+    /// Salt and passphrase as often as they fit into [`REPEATED_BYTES`], at least once.
     repeated: Zeroizing<Vec<u8>>,
     bytes: usize,
 }
 
 impl Text {
-    /// So many bytes of it, and salt and passphrase once at least.
+    /// A text of `bytes` bytes, but at least salt and passphrase once.
     fn new(salt: &[u8], passphrase: &[u8], bytes: usize) -> Self {
         let once = salt.len() + passphrase.len();
         let bytes = bytes.max(once);
         let times = REPEATED_BYTES.min(bytes).checked_div(once).unwrap_or(0).max(1);
-        // Room for all of it: growing would leave copies of the passphrase behind.
+        // Memory for all of it: growing would leave copies of the passphrase behind.
         let mut repeated = Zeroizing::new(Vec::with_capacity(times * once));
         for _ in 0..times {
             repeated.extend_from_slice(salt);
@@ -74,7 +75,8 @@ impl Text {
     }
 }
 
-/// Text that is hashed by one call: so much that calls do not count, so little that it stays in the nearest cache.
+/// Bytes of text that are hashed by one call. The cost of a call does not matter then, and the bytes stay in the
+/// nearest cache.
 const REPEATED_BYTES: usize = 16 << 10;
 
 #[cfg(test)]
@@ -104,7 +106,8 @@ mod tests {
             hash in proptest::sample::select(&HASHES[..]),
             salt: [u8; 8],
             count in 0u8..=96,
-            // Longer than the least count asks for, and with few parts or many of three hashes' lengths.
+            // Passphrases may be longer than the smallest count's text; keys have few parts or many, with three lengths
+            // of hashes.
             passphrase in proptest::collection::vec(any::<u8>(), 0..1200),
             key_bytes in 0usize..=130,
         ) {

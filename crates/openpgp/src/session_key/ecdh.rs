@@ -1,4 +1,4 @@
-//! Session keys by ECDH on curves of the engine's (RFC 9580, 11.5).
+//! Enciphers session keys by ECDH on curves that the engine supports (RFC 9580, 11.5).
 
 use crate::compute::engine;
 use crate::key::{KeyPacket, curve_and_point, derivation};
@@ -8,10 +8,10 @@ use pgp::crypto::ecdh::{build_ecdh_param, kdf};
 use pgp::types::{EcdhPublicParams, KeyDetails, Mpi, PkeskBytes};
 use zeroize::Zeroizing;
 
-/// What the key wrap takes is a multiple of this long.
+/// The key wrap takes texts of a multiple of this length, in bytes.
 const BLOCK_BYTES: usize = 8;
 
-/// Seals what is framed already.
+/// Enciphers a framed session key to a public key.
 pub(super) fn seal(key: &KeyPacket, params: &EcdhPublicParams, plain: &[u8]) -> Result<PkeskBytes, String> {
     let not_served = || "its curve is not served".to_owned();
     let (curve, point) = curve_and_point(key.public_params()).ok_or_else(not_served)?;
@@ -29,7 +29,7 @@ pub(super) fn seal(key: &KeyPacket, params: &EcdhPublicParams, plain: &[u8]) -> 
     })
 }
 
-/// With one to eight octets more, each of which says how many they are.
+/// The text padded with one to eight octets, each of which is their number.
 fn padded(plain: &[u8]) -> Zeroizing<Vec<u8>> {
     let more = BLOCK_BYTES - plain.len() % BLOCK_BYTES;
     let mut padded = Zeroizing::new(Vec::with_capacity(plain.len() + more));

@@ -9,7 +9,7 @@ use pgp::ser::Serialize;
 use pgp::types::{StringToKey, Tag};
 use zeroize::Zeroizing;
 
-/// The packet, with its header, that gives a session key to a passphrase: version 6 for SEIPD version 2, 5 for
+/// The packet, with its header, that enciphers a session key under a passphrase: version 6 for SEIPD version 2, 5 for
 /// GnuPG's AEAD packet, else 4.
 ///
 /// # Errors
@@ -33,7 +33,7 @@ pub fn for_passphrase(
     }
 }
 
-/// Version 4: cipher and key, enciphered in CFB with a zero IV (5.3.1).
+/// The version 4 packet: cipher and key, enciphered in CFB with a zero IV (5.3.1).
 fn v4(
     passphrase: &Passphrase,
     session_key: &PlainSessionKey,
@@ -50,7 +50,7 @@ fn v4(
     packet(&[&[4, u8::from(cipher)], &s2k.to_bytes().map_err(|error| error.to_string())?, &sealed])
 }
 
-/// Version 5, of GnuPG: the key, enciphered by AEAD with the packet's start as associated data
+/// GnuPG's version 5 packet: the key, enciphered by AEAD with the packet's start as associated data
 /// (draft-koch-librepgp, 5.3).
 fn v5(
     passphrase: &Passphrase,
@@ -66,7 +66,7 @@ fn v5(
     packet(&[&[5, u8::from(cipher), u8::from(aead)], &s2k, &sealed])
 }
 
-/// Version 6: the key, enciphered by AEAD under a key that is derived once more (RFC 9580, 5.3.2).
+/// The version 6 packet: the key, enciphered by AEAD under a key that is derived once more (RFC 9580, 5.3.2).
 fn v6(
     passphrase: &Passphrase,
     session_key: &PlainSessionKey,
@@ -80,7 +80,7 @@ fn v6(
     engine::hkdf_sha256(&[], &key, &info, &mut sealing).map_err(|error| error.to_string())?;
     let sealed = sealed(session_key, (cipher, aead), &sealing, &info)?;
     let s2k = s2k.to_bytes().map_err(|error| error.to_string())?;
-    // The lengths of what follows, and of the specifier alone: an octet each.
+    // Two octets are lengths: of the fields that follow, and of the specifier alone.
     let octet = |bytes: usize| u8::try_from(bytes).map_err(|error| error.to_string());
     let lengths =
         [octet(3 + s2k.len() + aead.nonce_size())?, u8::from(cipher), u8::from(aead), octet(s2k.len())?];
@@ -110,7 +110,7 @@ fn packet(parts: &[&[u8]]) -> Result<Vec<u8>, String> {
     Ok(packet)
 }
 
-/// What of a packet is not served, whatever the passphrase is; none where the passphrase decides.
+/// The part of a packet that is not supported whatever the passphrase is, for people; `None` if the passphrase decides.
 pub fn unserved(packet: &SymKeyEncryptedSessionKey) -> Option<String> {
     match packet.sym_algorithm() {
         None => Some(format!("version {} of passphrase packets", u8::from(packet.version()))),
@@ -121,18 +121,18 @@ pub fn unserved(packet: &SymKeyEncryptedSessionKey) -> Option<String> {
     }
 }
 
-/// What came out of a packet by a passphrase.
+/// The session key that a passphrase gave.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// The session key.
+    /// The session key; with its cipher if the packet is of version 4.
     pub session_key: PlainSessionKey,
-    /// Whether nothing has shown yet that the passphrase is right: version 4 has no check of its own beyond the
-    /// octet that names the cipher, and where the passphrase is the key itself, none at all.
+    /// Whether the passphrase may still be wrong. Version 4 checks only the octet that names the cipher. If the session
+    /// key is derived from the passphrase itself, nothing is checked.
     pub is_guess: bool,
 }
 
-/// The session key that a passphrase gives with a packet; none where it does not fit, or where the packet demands
-/// more than is given or served. Of a message with several packets ask [`super::check_demands`] first.
+/// The session key that a passphrase gives with a packet. `None` if the passphrase does not fit, or if the packet
+/// demands more than is allowed or supported. For a message with several packets call [`super::check_demands`] first.
 pub fn open_passphrase(packet: &SymKeyEncryptedSessionKey, passphrase: &Passphrase) -> Option<Opened> {
     let cipher = packet.sym_algorithm().filter(|cipher| cipher.key_size() != 0)?;
     let s2k = packet.s2k()?;
@@ -161,7 +161,7 @@ pub fn open_passphrase(packet: &SymKeyEncryptedSessionKey, passphrase: &Passphra
     }
 }
 
-/// Versions 5 and 6: the key by AEAD, in version 6 under a key that is derived once more (5.3.2).
+/// Opens versions 5 and 6: the key by AEAD, in version 6 under a key that is derived once more (5.3.2).
 fn open_aead(
     is_v6: bool,
     cipher: SymmetricKeyAlgorithm,

@@ -13,20 +13,20 @@ use pgp::ser::Serialize;
 use pgp::types::{EncryptionKey as _, EskType, KeyDetails, Mpi, PkeskBytes, PublicParams, Tag};
 use std::fmt;
 
-/// Why a session key was not sealed.
+/// Why a session key was not enciphered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealError {
-    /// The key's algorithm is not served, or not with this form.
+    /// The key's algorithm is not supported, or not with this form.
     Unsupported {
-        /// Of the key.
+        /// Fingerprint of the key.
         fingerprint: Fingerprint,
-        /// What does not go together.
+        /// The reason, for people: for example that the algorithm goes with AES alone.
         cause: String,
     },
     /// The passphrase cannot be used with these parameters.
     Passphrase {
-        /// Why.
+        /// The reason, for people.
         cause: String,
     },
 }
@@ -44,7 +44,7 @@ impl fmt::Display for SealError {
 
 impl std::error::Error for SealError {}
 
-/// The packet, with its header, that gives a session key to a recipient: version 6 for SEIPD version 2, else 3.
+/// The packet, with its header, that enciphers a session key to a recipient: version 6 for SEIPD version 2, else 3.
 ///
 /// # Errors
 /// [`SealError::Unsupported`].
@@ -76,7 +76,7 @@ pub fn for_recipient(
     Ok(packet)
 }
 
-/// Length, version and fingerprint of the key; a length of zero alone where it is hidden (5.1.2).
+/// Appends length, version and fingerprint of the key; only a length of zero if the key is hidden (5.1.2).
 fn recipient_v6(key: &KeyPacket, is_hidden: bool, body: &mut Vec<u8>) {
     if is_hidden {
         body.push(0);

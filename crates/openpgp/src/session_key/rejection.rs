@@ -1,12 +1,12 @@
 //! Decrypting session keys without revealing failures: implicit rejection.
 //!
-//! RSA and ElGamal carry a session key in a block of PKCS#1 v1.5. An attacker who learns of many modified packets
+//! RSA and ElGamal carry a session key in a block of PKCS#1 v1.5. An attacker who learns for many modified packets
 //! whether their blocks were well formed learns the content of another packet (RFC 9580, 13.5). So if such a packet
-//! does not decrypt, or gives a key that does not fit the body, a random session key replaces it, as in TLS (RFC 5246,
-//! 7.4.7.1): then the body does not authenticate, and that is the only error.
+//! does not decrypt, or gives a key that does not fit the body, a random session key replaces it. TLS does the same
+//! (RFC 5246, 7.4.7.1). Then the body does not authenticate, and that is the only error.
 //!
-//! The other algorithms do not need this. Key wrap and AEAD detect a modified packet before anything
-//! of its content is used, and passphrases have no padding: these may fail with errors of their own.
+//! The other algorithms do not need this. Key wrap and AEAD detect a modified packet before any of its content is used,
+//! and passphrases have no padding. So these may fail with errors of their own.
 
 use super::generate;
 use crate::body::grammar::Protected;
@@ -14,19 +14,19 @@ use crate::{Form, PlainSessionKey, PrivateKey, PrivateKeyError, Protection, Symm
 use pgp::crypto::public_key::PublicKeyAlgorithm;
 use pgp::packet::PublicKeyEncryptedSessionKey;
 
-/// What a private key made of a packet.
+/// The session key from a packet and a private key.
 #[derive(Clone, Debug)]
 pub struct Unsealed {
     /// The session key of the packet, or a random one in its place.
     pub session_key: PlainSessionKey,
-    /// Whether the packet proved to be made for the key: by its key wrap or AEAD.
+    /// Whether the packet proved to be made for the key, by its key wrap or AEAD.
     pub is_proven: bool,
-    /// Whether it is a random one. For the order of tries, and for whether a person is asked for more keys; never for
-    /// an error, nor for work that shows from outside.
+    /// Whether the session key is a random one. Use this for the order of tries, and for whether a person is asked for
+    /// more keys. Never let it decide about an error, or about work that shows from outside.
     pub is_substitute: bool,
 }
 
-/// Whether packets of an algorithm must not show why they fail.
+/// Whether packets of an algorithm must not reveal why they fail: RSA and ElGamal.
 pub fn fails_silently(algorithm: PublicKeyAlgorithm) -> bool {
     matches!(
         algorithm,
@@ -38,17 +38,17 @@ pub fn fails_silently(algorithm: PublicKeyAlgorithm) -> bool {
     )
 }
 
-/// Opens the session key of a body. Of RSA and ElGamal every packet gives one, see above.
+/// Opens the session key of a body. With RSA and ElGamal, every packet gives a session key; see the module's text.
 ///
 /// # Errors
-/// [`PrivateKeyError::NotOpened`] for other algorithms; what keeps the key from being used at all.
+/// [`PrivateKeyError::NotOpened`] with other algorithms; other errors if the key cannot be used at all.
 pub fn open(
     key: &dyn PrivateKey,
     packet: &PublicKeyEncryptedSessionKey,
     body: &Protected,
 ) -> Result<Unsealed, PrivateKeyError> {
     let is_silent = fails_silently(key.public().algorithm());
-    // Made whether it is needed or not: the work is the same.
+    // Made whether it is needed or not, so that the work is the same.
     let substitute = is_silent.then(|| substitute(body));
     let fits = |session_key: &PlainSessionKey| body.takes(session_key) && body.key(session_key).is_ok();
     match (key.open(packet), substitute) {
@@ -63,7 +63,7 @@ pub fn open(
     }
 }
 
-/// A random session key that goes with a body; of SEIPDv1, which leaves the cipher open, for AES-256.
+/// A random session key that fits a body. SEIPDv1 leaves the cipher open; for it the key is for AES-256.
 fn substitute(body: &Protected) -> PlainSessionKey {
     let form = match body {
         Protected::SeipdV1 => Form { cipher: SymmetricKeyAlgorithm::AES256, protection: Protection::SeipdV1 },
@@ -83,7 +83,7 @@ mod tests {
     use pgp::types::{KeyDetails, PkeskBytes, SignatureBytes};
     use std::collections::HashSet;
 
-    /// A key that makes of a packet what the test says.
+    /// A private key that answers each packet with the test's result.
     struct Says(KeyPacket, Result<PlainSessionKey, PrivateKeyError>);
 
     impl PrivateKey for Says {

@@ -1,4 +1,4 @@
-//! Checking the signatures over a message (RFC 9580, 5.2.4 and 10.3), with each hash computed once.
+//! Checks the signatures over a message (RFC 9580, 5.2.4 and 10.3), computing each hash once.
 
 use super::maker::share;
 use super::{Checked, Context, Issuer, Verdict};
@@ -14,10 +14,10 @@ use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, VerifyingKey};
 use std::sync::Arc;
 
-/// Most hashes that are computed over one text; signatures beyond are reported as bad.
+/// At most this many hashes are computed over one text; signatures that need further ones are reported as bad.
 pub const HASHES_MAX: usize = 16;
 
-/// Signatures under way: the text goes in piece by piece.
+/// Checks signatures over a text that comes in pieces.
 #[derive(Debug, Default)]
 pub struct Checker {
     pending: Vec<Pending>,
@@ -26,20 +26,20 @@ pub struct Checker {
 
 #[derive(Debug)]
 struct Pending {
-    /// What stood before the text, if it was that.
+    /// The one-pass signature before the text, if there was one.
     one_pass: Option<OnePassSignature>,
     signature: Option<Signature>,
-    /// Which of the hashes, or why there is none.
+    /// Index of the hash that the signature needs, or why there is none.
     hash: Result<usize, String>,
 }
 
 impl Checker {
-    /// For a text without signatures, until they are added.
+    /// A checker without signatures, which are added afterwards.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a one-pass signature that stands before the text.
+    /// Adds a one-pass signature that precedes the text.
     pub fn one_pass(&mut self, packet: &OnePassSignature) {
         let hash = spec_of_one_pass(packet).and_then(|spec| self.hash(spec));
         self.pending.push(Pending { one_pass: Some(packet.clone()), signature: None, hash });
@@ -51,15 +51,15 @@ impl Checker {
         self.pending.push(Pending { one_pass: None, signature: Some(signature), hash });
     }
 
-    /// Takes the next piece of the text.
+    /// Hashes the next piece of the text.
     pub fn update(&mut self, text: &[u8]) {
         for hash in &mut self.hashes {
             hash.update(text);
         }
     }
 
-    /// Takes a signature that stands after the text: it belongs to the last one-pass signature that has none.
-    /// False where there is none left: such a signature was never asked for, and is left out.
+    /// Adds a signature that follows the text. It belongs to the last one-pass signature that has none yet. False if
+    /// there is none left: the signature was not announced, and is ignored.
     pub fn trailing(&mut self, signature: Signature) -> bool {
         let open = self.pending.iter_mut().rev().find(|it| it.one_pass.is_some() && it.signature.is_none());
         let Some(pending) = open else { return false };
@@ -70,13 +70,13 @@ impl Checker {
         true
     }
 
-    /// Whether there is anything to check.
+    /// Whether no signatures were added.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// What became of each signature, in the order of the message, judged at `now`. `certificates` gives those that
-    /// may have made a signature of an issuer; `context` says where the text was found.
+    /// The verdict on each signature, in the order of the message, judged at `now`. `certificates` gives the
+    /// certificates that may have made a signature of an issuer; `context` says where the text was found.
     pub fn finish(
         self,
         certificates: &dyn Fn(&Issuer) -> Vec<Arc<Certificate>>,
@@ -119,7 +119,7 @@ fn spec_of_one_pass(packet: &OnePassSignature) -> Result<Spec, String> {
             return Err(format!("one-pass signatures of version {version} are not served"));
         }
     };
-    // Version, type, hash: the packet has no other way to its fields.
+    // Version, type and hash are read from the octets: the packet's type gives no access to these fields.
     let octets = packet.to_bytes().map_err(|error| error.to_string())?;
     let [_, typ, hash, ..] = octets[..] else { return Err("it is cut short".to_owned()) };
     spec(SignatureType::from(typ), HashAlgorithm::from(hash), salt)
@@ -159,7 +159,7 @@ fn check(
     for issuer in Issuer::all_of(signature) {
         let verdict = judge(signature, &digest, &issuer, &certificates(&issuer), at, now);
         let is_good = matches!(verdict, Verdict::Good { .. });
-        // Of those that do not hold, one that can be judged says more than one that nobody knows.
+        // Among invalid verdicts, one from a known certificate says more than an unknown issuer.
         let is_judged = verdict != Verdict::Unknown;
         if is_good || found.as_ref().is_none_or(|(_, before)| is_judged && *before == Verdict::Unknown) {
             found = Some((issuer, verdict));
@@ -172,7 +172,10 @@ fn check(
     Checked { issuer, made, is_text, verdict }
 }
 
-/// What can be said without any key: the digest, and when it was made.
+/// Judges a signature as far as possible without a key; returns its digest, and when it was made.
+///
+/// # Errors
+/// A text that says why the signature is bad.
 fn frame(
     pending: &Pending,
     hashes: &[TextHash],
@@ -259,8 +262,11 @@ fn judge_key(
     was_valid(certificate, key, made, now)
 }
 
-/// Whether the key was for signatures when this one was made. Programs renew the signatures that bind a key and drop
-/// the old ones: where none is as old as the message, those of today must do.
+/// Whether the key was allowed to sign when this signature was made. Programs renew the signatures that bind a key and
+/// drop the old ones. If none is as old as the message, the present ones count.
+///
+/// # Errors
+/// A text that says why it was not.
 fn was_valid(
     certificate: &Certificate,
     key: &KeyPacket,
@@ -284,8 +290,9 @@ fn is_issuer(issuer: &Issuer, key: &KeyPacket) -> bool {
     }
 }
 
-/// Whether a signature may stand where it was found: one that names its recipients holds in a message that one of them
-/// opened (RFC 9580, 5.2.3.36). Whoever opened it by a passphrase or a session key is not told by any key.
+/// Whether a signature may be in this context. If it names recipients, one of them must have opened the message (RFC
+/// 9580, 5.2.3.36). If a passphrase or a session key opened the message, the recipient is not known and the signature
+/// counts.
 fn is_intended(signature: &Signature, context: &Context) -> bool {
     let hashed = signature.config().into_iter().flat_map(|config| config.hashed_subpackets());
     let mut intended = hashed

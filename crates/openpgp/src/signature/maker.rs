@@ -1,4 +1,4 @@
-//! Signatures over a message, by several signers at once.
+//! Makes signatures over a message, by several signers at once.
 
 use super::{Signer, over_keys};
 use crate::signed::{Spec, TextHash, trailer};
@@ -11,10 +11,10 @@ use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, Tag};
 use std::sync::Arc;
 
-/// Most recipients that a signature names: 23 or 35 bytes each, in an area of at most 64 KiB.
+/// At most this many recipients are named by a signature: 23 or 35 bytes each, in an area of at most 64 KiB.
 pub const INTENDED_MAX: usize = 256;
 
-/// Signatures under way: the text goes in piece by piece, each hash is computed once.
+/// Makes signatures over a text that comes in pieces; each hash is computed once.
 pub struct Maker {
     making: Vec<Making>,
     hashes: Vec<TextHash>,
@@ -23,14 +23,14 @@ pub struct Maker {
 struct Making {
     key: Arc<dyn PrivateKey>,
     config: SignatureConfig,
-    /// Which of the hashes.
+    /// Index of the hash that this signature needs.
     hash: usize,
 }
 
 impl Maker {
     /// Begins signatures over bytes (type 0x00), or over text whose line ends are normalised (type 0x01). They name the
-    /// `recipients` that the text is encrypted to, by their primary keys, so that nobody passes it on as if it had been
-    /// meant for others (RFC 9580, 13.12): up to [`INTENDED_MAX`], none beyond.
+    /// `recipients` that the text is encrypted to, by their primary keys. So nobody can pass the text on as if it were
+    /// meant for others (RFC 9580, 13.12). With more than [`INTENDED_MAX`] recipients they name none.
     ///
     /// # Errors
     /// [`PrivateKeyError::Unsupported`] for a signer's hash or key that is not served.
@@ -59,7 +59,7 @@ impl Maker {
         Ok(maker)
     }
 
-    /// One-pass signature packets, with headers, to stand before the text; the first signer's is the outermost.
+    /// The one-pass signature packets, with headers, which precede the text; the first signer's is the outermost.
     pub fn one_pass(&self) -> Vec<u8> {
         let mut packets = Vec::new();
         for (index, making) in self.making.iter().enumerate() {
@@ -72,24 +72,24 @@ impl Maker {
         packets
     }
 
-    /// The hashes in use, for the header of a cleartext signature.
+    /// The hash algorithms in use, for the header of a cleartext signature.
     pub fn hashes(&self) -> Vec<crate::HashAlgorithm> {
         let mut hashes: Vec<_> = self.hashes.iter().map(|hash| hash.spec.hash).collect();
         hashes.dedup();
         hashes
     }
 
-    /// Takes the next piece of the text.
+    /// Hashes the next piece of the text.
     pub fn update(&mut self, text: &[u8]) {
         for hash in &mut self.hashes {
             hash.update(text);
         }
     }
 
-    /// Signs: signature packets, with headers, to stand after the text, innermost first.
+    /// Signs, and returns the signature packets, with headers, which follow the text, the innermost first.
     ///
     /// # Errors
-    /// What a private key says.
+    /// The error of a private key.
     pub fn finish(self) -> Result<Vec<u8>, PrivateKeyError> {
         let malformed = || PrivateKeyError::Malformed { cause: "its signature cannot be written".to_owned() };
         let mut packets = Vec::new();
@@ -108,7 +108,7 @@ impl Maker {
     }
 }
 
-/// The index of a hash that is shared by all who need the same; none for hashes that are not served.
+/// Index of the hash for these parameters, added unless it is there already; `None` if the hash is not supported.
 pub(super) fn share(hashes: &mut Vec<TextHash>, spec: Spec) -> Option<usize> {
     if let Some(index) = hashes.iter().position(|hash| hash.spec == spec) {
         return Some(index);
@@ -142,7 +142,7 @@ fn config(
     Some(config)
 }
 
-/// RFC 9580, 5.4.
+/// The body of a one-pass signature packet (RFC 9580, 5.4).
 fn one_pass(making: &Making, is_last: bool) -> Vec<u8> {
     let Making { key, config, .. } = making;
     let kinds = [u8::from(config.typ), u8::from(config.hash_alg), u8::from(config.pub_alg)];

@@ -1,4 +1,4 @@
-//! Signatures over keys and user ids (RFC 9580, 5.2.1.3 to 5.2.1.16), by a private key wherever it is.
+//! Signatures over keys and user ids (RFC 9580, 5.2.1.3 to 5.2.1.16), by a private key of any kind.
 
 use crate::compute::engine;
 use crate::signed::{Spec, TextHash, trailer};
@@ -6,7 +6,8 @@ use crate::{HashAlgorithm, PrivateKey, PrivateKeyError};
 use pgp::packet::{Signature, SignatureConfig, SignatureType, SignatureVersionSpecific};
 use pgp::types::{KeyVersion, SignatureBytes};
 
-/// A signature to be, of the version of its key.
+/// Parameters of a signature that is to be made, in the version of its key. `None` if version 6 does not allow the
+/// hash.
 pub(crate) fn config(
     key: &dyn PrivateKey,
     typ: SignatureType,
@@ -21,7 +22,7 @@ pub(crate) fn config(
     Some(SignatureConfig::v6_with_salt(typ, public.algorithm(), hash, salt))
 }
 
-/// Signs what the parts give one after the other.
+/// Signs the parts, one after the other.
 pub(crate) fn sign(
     config: SignatureConfig,
     parts: &[Vec<u8>],
@@ -41,7 +42,7 @@ pub(crate) fn sign(
     Signature::from_config(config, [digest[0], digest[1]], bytes).map_err(|_| malformed())
 }
 
-/// The packet without its signature, for its hashed part.
+/// The packet without its signature, for the hashed part.
 pub(super) fn unsigned(config: &SignatureConfig) -> Option<Signature> {
     let none = SignatureBytes::Native(Vec::new().into());
     Signature::from_config(config.clone(), [0, 0], none).ok()

@@ -1,30 +1,31 @@
-//! Whom a signature names as its maker (RFC 9580, 5.2.3.12 and 5.2.3.35).
+//! The issuer that a signature names (RFC 9580, 5.2.3.12 and 5.2.3.35).
 
 use crate::{Fingerprint, KeyId};
 use pgp::packet::Signature;
 use std::fmt;
 
-/// Most makers that one signature is checked for.
+/// At most this many issuers are looked at for one signature.
 const ISSUERS_MAX: usize = 8;
 
-/// Whom a signature names as its maker.
+/// The issuer that a signature names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Issuer {
-    /// By fingerprint.
+    /// A key's fingerprint.
     Fingerprint(Fingerprint),
-    /// By key id alone, as old signatures do.
+    /// Only a key ID, as in old signatures.
     KeyId(KeyId),
-    /// Not at all.
+    /// No issuer is named.
     Unnamed,
 }
 
 impl Issuer {
-    /// Whom a signature names; a fingerprint rather than a key ID.
+    /// The first issuer that a signature names, by fingerprint rather than by key ID.
     pub fn of(signature: &Signature) -> Self {
         Self::all_of(signature).swap_remove(0)
     }
 
-    /// All that a signature names, which anybody can add to, or that it names nobody: one at least, fingerprints first.
+    /// All issuers that a signature names, fingerprints first, at most [`ISSUERS_MAX`]; [`Self::Unnamed`] if there is
+    /// none. Anybody can add issuers to a signature.
     pub(crate) fn all_of(signature: &Signature) -> Vec<Self> {
         let fingerprints = signature
             .issuer_fingerprint()
@@ -38,13 +39,13 @@ impl Issuer {
         issuers
     }
 
-    /// By a key ID, of which one is that of nobody.
+    /// The issuer with this key ID; the wildcard stands for no issuer.
     pub(crate) fn of_id(id: KeyId) -> Self {
         if id.is_wildcard() { Self::Unnamed } else { Self::KeyId(id) }
     }
 }
 
-/// In hexadecimal; `unnamed` where it is nobody.
+/// The fingerprint or key ID in hexadecimal, or `unnamed`.
 impl fmt::Display for Issuer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! Keys and user ids as they are hashed under a signature (RFC 9580, 5.2.4).
+//! Keys and user ids in the form in which signatures hash them (RFC 9580, 5.2.4).
 
 use super::text::{TextHash, digest_of, trailer};
 use crate::HashAlgorithm;
@@ -7,7 +7,7 @@ use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion};
 use std::cell::RefCell;
 
-/// A key.
+/// A key in the form in which signatures hash it.
 pub(crate) fn key_part(key: &(impl KeyDetails + Serialize)) -> Vec<u8> {
     let body = key.to_bytes().unwrap_or_default();
     let mut part = if key.version() == KeyVersion::V6 {
@@ -21,31 +21,31 @@ pub(crate) fn key_part(key: &(impl KeyDetails + Serialize)) -> Vec<u8> {
     part
 }
 
-/// A user id, under a signature of version 4 or later.
+/// A user id in the form in which signatures of version 4 or later hash it.
 pub(crate) fn user_part(id: &[u8]) -> Vec<u8> {
     let bytes = u32::try_from(id.len()).unwrap_or(u32::MAX).to_be_bytes();
     [&[0xb4][..], &bytes, id].concat()
 }
 
-/// What any number of signatures are over: a key, a user id of it, or a subkey of it.
+/// The data under any number of signatures: a key, a key's user id, or a key's subkey.
 pub(crate) struct Subject {
-    /// Types of signatures that are over such a thing.
+    /// The types of signatures over such data.
     types: &'static [SignatureType],
-    /// What is hashed before a signature's own fields.
+    /// The bytes that are hashed before a signature's own fields.
     parts: Vec<u8>,
-    /// The same for signatures of version 3, where that differs.
+    /// The bytes for signatures of version 3, if they differ from `parts`.
     parts_v3: Option<Vec<u8>>,
-    /// Hashes over `parts`: all signatures without a salt go on from there.
+    /// Hashes over `parts`, one for each algorithm: all signatures without a salt continue from there.
     begun: RefCell<Vec<TextHash>>,
 }
 
 impl Subject {
-    /// A key alone.
+    /// The data of signatures over a key alone.
     pub(crate) fn key(key: &(impl KeyDetails + Serialize)) -> Self {
         Self::new(&[SignatureType::Key, SignatureType::KeyRevocation], key_part(key))
     }
 
-    /// A user id of a key.
+    /// The data of signatures over a key's user id.
     pub(crate) fn user(key: &(impl KeyDetails + Serialize), id: &[u8]) -> Self {
         let types = &[
             SignatureType::CertGeneric,
@@ -59,7 +59,7 @@ impl Subject {
         Self { parts_v3, ..Self::new(types, [key, user_part(id)].concat()) }
     }
 
-    /// A primary key and a subkey of it, bound by the primary key.
+    /// The data of signatures with which a primary key binds a subkey.
     pub(crate) fn subkey(
         primary: &(impl KeyDetails + Serialize),
         subkey: &(impl KeyDetails + Serialize),
@@ -68,7 +68,7 @@ impl Subject {
         Self::new(types, [key_part(primary), key_part(subkey)].concat())
     }
 
-    /// The same, bound by the subkey.
+    /// The data of signatures with which a subkey binds itself to a primary key.
     pub(crate) fn primary_of(
         primary: &(impl KeyDetails + Serialize),
         subkey: &(impl KeyDetails + Serialize),
@@ -81,18 +81,18 @@ impl Subject {
         Self { types, parts, parts_v3: None, begun: RefCell::default() }
     }
 
-    /// Whether a signature of this type is over such a thing.
+    /// Whether a signature of this type is over such data.
     pub(crate) fn takes(&self, typ: SignatureType) -> bool {
         self.types.contains(&typ)
     }
 
-    /// The digest that a signature is over; none where its version or hash is not served.
+    /// The digest under a signature; `None` if its version or hash is not supported.
     pub(crate) fn digest(&self, signature: &Signature, config: &SignatureConfig) -> Option<Vec<u8>> {
         let end = trailer(signature)?;
         let hash = config.hash_alg;
         let is_v3 = matches!(config.version(), SignatureVersion::V2 | SignatureVersion::V3);
         let parts = self.parts_v3.as_ref().filter(|_| is_v3).unwrap_or(&self.parts);
-        // rPGP knows hashes that the engine does not serve, and the known collisions of SHA-1.
+        // rPGP supports hashes that the engine does not, and detects known collisions of SHA-1.
         if matches!(hash, HashAlgorithm::Sha1 | HashAlgorithm::Md5 | HashAlgorithm::Ripemd160) {
             return hash.digest(&[parts, &end[..]].concat()).ok();
         }

@@ -1,4 +1,4 @@
-//! The hash of what is signed: over bytes, or over text with its line ends normalised (RFC 9580, 5.2.1 and 5.2.4).
+//! The hash of signed data: over bytes, or over text with normalised line ends (RFC 9580, 5.2.1 and 5.2.4).
 
 use crate::HashAlgorithm;
 use crate::compute::{engine, engine_hash};
@@ -6,33 +6,33 @@ use engine::HashState;
 use pgp::packet::Signature;
 use pgp::ser::Serialize;
 
-/// What decides a hash over a message: signatures that agree share one.
+/// The parameters of a hash over a message; signatures with the same parameters share a hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spec {
     pub(crate) hash: HashAlgorithm,
     pub(crate) is_text: bool,
-    /// Of version 6; empty for others.
+    /// The salt of a version 6 signature; empty for other versions.
     pub(crate) salt: Vec<u8>,
 }
 
-/// A hash under way.
+/// A hash over the data so far.
 #[derive(Clone, Debug)]
 pub(crate) struct TextHash {
     pub(crate) spec: Spec,
     state: HashState,
-    /// Whether the last octet so far was CR: an LF after it completes a line end.
+    /// Whether the last octet so far was CR: an LF after it completes the line end.
     after_cr: bool,
 }
 
 impl TextHash {
-    /// None for hashes that are not served.
+    /// `None` if the hash is not supported.
     pub(crate) fn new(spec: Spec) -> Option<Self> {
         let mut state = engine().hash_state(engine_hash(spec.hash)?).ok()?;
         state.update(&spec.salt);
         Some(Self { spec, state, after_cr: false })
     }
 
-    /// Over bytes, without a salt.
+    /// A hash over bytes, without a salt.
     pub(super) fn plain(hash: HashAlgorithm) -> Option<Self> {
         Self::new(Spec { hash, is_text: false, salt: Vec::new() })
     }
@@ -60,7 +60,8 @@ impl TextHash {
         }
     }
 
-    /// The digest of what was hashed and of what ends a signature; more may follow for others.
+    /// The digest of the data so far, followed by a signature's trailer; more data may be added afterwards for other
+    /// signatures.
     pub(crate) fn digest(&self, end: &[u8]) -> Option<Vec<u8>> {
         let mut state = self.state.clone();
         state.update(end);
@@ -68,7 +69,7 @@ impl TextHash {
     }
 }
 
-/// The digest of parts one behind the other; none for hashes that are not served.
+/// The digest of the parts, one after the other; `None` if the hash is not supported.
 pub(super) fn digest_of(hash: HashAlgorithm, parts: &[&[u8]]) -> Option<Vec<u8>> {
     let mut begun = TextHash::plain(hash)?;
     let (last, before) = parts.split_last()?;
@@ -76,8 +77,8 @@ pub(super) fn digest_of(hash: HashAlgorithm, parts: &[&[u8]]) -> Option<Vec<u8>>
     begun.digest(last)
 }
 
-/// What ends the hashed text of a signature: its own hashed part and, from version 4 on, the length of that (RFC 9580,
-/// 5.2.4). None for versions that are not served.
+/// The trailer that ends the hashed text of a signature: its own hashed part and, from version 4 on, the length of that
+/// (RFC 9580, 5.2.4). `None` for unsupported versions.
 pub(crate) fn trailer(signature: &Signature) -> Option<Vec<u8>> {
     let body = signature.to_bytes().ok()?;
     let (version, hashed_bytes) = match *body.first()? {

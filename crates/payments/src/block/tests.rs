@@ -64,7 +64,7 @@ fn what_is_no_block_is_seen() {
     for format in [Format::Iso0, Format::Iso3, Format::Visa4] {
         let block = make(&layout(format), &pan, &pin("123456"), 0, &[9; 16]);
         assert!(read(&layout(format), &pan, &block).1.holds());
-        // Another PAN where digits of the filling are; control; length; a digit above nine.
+        // A changed PAN digit under the filling; control; length; a digit above nine.
         let mut other = pan;
         other[11] ^= 7;
         assert!(!read(&layout(format), &other, &block).1.holds() || format == Format::Iso3);
@@ -149,7 +149,7 @@ proptest! {
         }
     }
 
-    /// Any bytes are a block or none, and a block that is read says a PIN of lengths that the format has.
+    /// Any 8 bytes can be read, and every valid block holds a PIN whose length the format allows.
     #[test]
     fn any_bytes_are_read(block: [u8; 8], pan in proptest::array::uniform12(0..10_u8), pad in 0..16_u8) {
         for format in Format::ALL {
@@ -182,7 +182,7 @@ fn digits_that_another_pan_makes_are_passed_on_unchecked() {
         }
         let mut other = pan;
         other[2] ^= 1;
-        // That of ISO-3 is random.
+        // The filling of ISO-3 is random, so that it fits any PAN.
         let is_block = read(&any, &other, &block).1.holds();
         assert!(format == Format::Iso3 || !is_block, "the filling is of another PAN");
     }

@@ -1,33 +1,33 @@
-//! DUKPT with AES (ANSI X9.24-3:2017): the data that derive one key from another. A key longer than a block takes as
-//! many blocks of [`Derivation`] as it needs, numbered from one, each enciphered under the key that derives, and cut.
+//! DUKPT with AES (ANSI X9.24-3:2017): the data that derive one key from another. A key is made of one or two blocks of
+//! [`Derivation`], numbered from one, each enciphered under the deriving key. The result is cut to the key's length.
 
 /// Length of the identifier of an initial key in bytes.
 pub const INITIAL_ID_BYTES: usize = 8;
-/// The most bits that may be set in a counter.
+/// At most this many bits are set in a counter.
 const BITS_SET_MAX: u32 = 16;
-/// The last counter.
+/// The greatest counter.
 const COUNTER_MAX: u32 = 0xFFFF_0000;
 
-/// The algorithm and the length of a derived key.
+/// The algorithm and length of a derived key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyKind {
-    /// TDES of two parts.
+    /// Two-part TDES.
     Tdes2,
-    /// TDES of three parts.
+    /// Three-part TDES.
     Tdes3,
-    /// AES.
+    /// AES with a key of 128 bits.
     Aes128,
-    /// AES.
+    /// AES with a key of 192 bits.
     Aes192,
-    /// AES.
+    /// AES with a key of 256 bits.
     Aes256,
 }
 
 impl KeyKind {
-    /// All of them.
+    /// All kinds of keys.
     pub const ALL: [Self; 5] = [Self::Tdes2, Self::Tdes3, Self::Aes128, Self::Aes192, Self::Aes256];
 
-    /// Its length in bytes.
+    /// Length of the key in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Self::Tdes2 | Self::Aes128 => 16,
@@ -36,12 +36,12 @@ impl KeyKind {
         }
     }
 
-    /// How many blocks make it.
+    /// The number of 16-byte blocks that make the key.
     pub const fn blocks(self) -> usize {
         self.bytes().div_ceil(16)
     }
 
-    /// The AES key of so many bytes.
+    /// The kind of an AES key of this many bytes; `None` if no AES key has that length.
     pub const fn aes(bytes: usize) -> Option<Self> {
         match bytes {
             16 => Some(Self::Aes128),
@@ -51,7 +51,7 @@ impl KeyKind {
         }
     }
 
-    /// Whether it is a key of AES.
+    /// Whether the key is an AES key.
     pub const fn is_aes(self) -> bool {
         matches!(self, Self::Aes128 | Self::Aes192 | Self::Aes256)
     }
@@ -67,33 +67,34 @@ impl KeyKind {
     }
 }
 
-/// What a derived key is for.
+/// The purpose of a derived key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// Keys under it.
+    /// Enciphers other keys.
     KeyEncryption,
-    /// PIN blocks.
+    /// Enciphers PIN blocks.
     Pin,
-    /// MACs, made.
+    /// Generates MACs.
     MacGenerate,
-    /// MACs, verified.
+    /// Verifies MACs.
     MacVerify,
-    /// MACs, both ways.
+    /// Generates and verifies MACs.
     MacBoth,
-    /// Data, enciphered.
+    /// Enciphers data.
     DataEncrypt,
-    /// Data, deciphered.
+    /// Deciphers data.
     DataDecrypt,
-    /// Data, both ways.
+    /// Enciphers and deciphers data.
     DataBoth,
-    /// The next key on the way to a transaction.
+    /// Derives the next key on the way to a transaction.
     Derivation,
-    /// The initial key of a terminal.
+    /// Serves as the initial key of a terminal.
     Initial,
 }
 
 impl Purpose {
-    /// Those of the keys that a base key leads to: of a transaction, and of its terminal.
+    /// The purposes of the keys that [`Transaction`] reads: working keys except key-encrypting ones, and the initial
+    /// key.
     const OF_TERMINALS: [Self; 8] = [
         Self::Pin,
         Self::MacGenerate,
@@ -121,21 +122,21 @@ impl Purpose {
     }
 }
 
-/// The data of one derivation.
+/// The data of one derivation step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Derivation {
-    /// What the key is for.
+    /// The purpose of the derived key.
     pub purpose: Purpose,
-    /// What it is.
+    /// The algorithm and length of the derived key.
     pub kind: KeyKind,
     /// The identifier of the initial key.
     pub initial_id: [u8; INITIAL_ID_BYTES],
-    /// The counter, or its bits so far.
+    /// The transaction counter; for an intermediate step, its highest set bits up to that step.
     pub counter: u32,
 }
 
 impl Derivation {
-    /// The block of this number, from one.
+    /// The derivation data of block `number` (from 1), to be enciphered under the deriving key.
     pub fn block(&self, number: u8) -> [u8; 16] {
         let mut data = [0; 16];
         (data[0], data[1]) = (1, number);
@@ -155,27 +156,27 @@ impl Derivation {
 /// Length of the derivation data of a transaction in bytes.
 pub const TRANSACTION_BYTES: usize = 20;
 
-/// A key of a transaction, or the initial key of a terminal, as its derivation data say it. They lie as in a block of
-/// [`Derivation`], with the whole identifier: `01 01`, usage, algorithm and length in bits of the key, identifier of
-/// the initial key, counter. The counter of an initial key is zero.
+/// A working key of a transaction, or the initial key of a terminal, as derivation data describe it. The data begin as
+/// a block of [`Derivation`], but hold the whole identifier: `01 01`, usage, algorithm and length in bits of the key,
+/// identifier of the initial key, counter. The counter of an initial key is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// What the key is for.
+    /// The purpose of the key.
     pub purpose: Purpose,
-    /// What the key is.
+    /// The algorithm and length of the key.
     pub kind: KeyKind,
     /// The identifier of the terminal's initial key.
     pub initial_id: [u8; INITIAL_ID_BYTES],
-    /// One that a terminal gets to; zero for its initial key.
+    /// The transaction counter; zero for an initial key.
     counter: u32,
 }
 
-/// Why derivation data name no key of a transaction.
+/// Why derivation data describe no key of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionFault {
-    /// What stands in front of the identifier is not that of such a key of any length.
+    /// The first eight bytes are not those of a key with an allowed purpose.
     Head,
-    /// [`CounterFault`].
+    /// The counter is not one of a transaction ([`CounterFault`]), or not zero for an initial key.
     Counter,
 }
 
@@ -199,7 +200,7 @@ impl Transaction {
         Self::read_any(data, &[Purpose::Pin])
     }
 
-    /// Reads the derivation data of a key of a transaction, or of an initial key, for any purpose.
+    /// Reads the derivation data of a working key of any purpose except key encryption, or of an initial key.
     ///
     /// # Errors
     /// [`TransactionFault`].
@@ -225,7 +226,7 @@ impl Transaction {
         Ok(Self { purpose, kind, initial_id, counter })
     }
 
-    /// The data of all derivations from a base key of this kind to the key, each under the key of the one before.
+    /// The derivation data of each step from a base key of this kind to this key. Each step's key derives the next.
     pub fn derivations(self, base: KeyKind) -> impl Iterator<Item = Derivation> {
         let of =
             move |purpose, kind, counter| Derivation { purpose, kind, initial_id: self.initial_id, counter };
@@ -237,7 +238,7 @@ impl Transaction {
     }
 }
 
-/// A counter that no terminal gets to: zero, above the last, or with more than 16 bits set.
+/// A counter that no terminal reaches: zero, above the greatest, or with more than 16 bits set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterFault;
 
@@ -249,7 +250,8 @@ impl std::fmt::Display for CounterFault {
 
 impl std::error::Error for CounterFault {}
 
-/// The counters of the steps from the initial key to the one that derives working keys: one for each bit that is set.
+/// The counters of the steps from the initial key to the key that derives working keys: one for each set bit, highest
+/// first.
 ///
 /// # Errors
 /// [`CounterFault`].
@@ -289,7 +291,7 @@ mod tests {
         steps(counter).unwrap().fold(initial, |key, so_far| derive(&key, Purpose::Derivation, kind, so_far))
     }
 
-    /// ANSI X9.24-3, as the tests of openemv/dukpt repeat it.
+    /// Vectors of ANSI X9.24-3, as the tests of openemv/dukpt repeat them.
     #[test]
     fn keys_of_128_bits_are_the_published_ones() {
         let base = hex::<16>("FEDCBA9876543210F1F1F1F1F1F1F1F1");
@@ -393,7 +395,7 @@ mod tests {
             assert_eq!(key(text), Ok((purpose, hex::<16>(expected).to_vec())));
         }
         for (text, fault) in [
-            // Keys on the way, and key-encrypting keys.
+            // Intermediate derivation keys, and key-encrypting keys.
             ("0101800000020080123456789012345600000001", TransactionFault::Head),
             ("0101000200020080123456789012345600000001", TransactionFault::Head),
             ("0101200300020080123456789012345600000001", TransactionFault::Head),

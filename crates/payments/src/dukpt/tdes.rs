@@ -1,7 +1,8 @@
-//! DUKPT with keys of two-part TDES (ANSI X9.24-1:2009, annex A).
+//! DUKPT with two-part TDES keys (ANSI X9.24-1:2009, annex A).
 //!
-//! The initial key is two blocks enciphered under the base key; from it, one bit of the counter after the other, each
-//! from the left, makes the key of the transaction by [`step`]; [`Purpose`] makes the working key of that.
+//! The initial key is two blocks enciphered under the base key. Each set bit of the counter, from the left, takes one
+//! non-reversible step ([`step_halves`], [`step_result`]) to the transaction's key. [`Purpose`] turns that into a
+//! working key.
 
 use zeroize::Zeroize;
 
@@ -9,16 +10,16 @@ use zeroize::Zeroize;
 pub const SERIAL_BYTES: usize = 10;
 /// Bits of the transaction counter in a key serial number.
 const COUNTER_BITS: u32 = 21;
-/// The most bits that may be set in a counter.
+/// At most this many bits are set in a counter.
 const BITS_SET_MAX: u32 = 10;
-/// What the left half of a step, and of an initial key, is made with: XORed with each half of the key.
+/// The variant for left halves, of a step and of the initial key: XORed with both halves of the key.
 pub const HALF_VARIANT: [u8; 16] = [0xC0, 0xC0, 0xC0, 0xC0, 0, 0, 0, 0, 0xC0, 0xC0, 0xC0, 0xC0, 0, 0, 0, 0];
 
-/// A key serial number whose counter may be used.
+/// A key serial number with a valid counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Serial([u8; SERIAL_BYTES]);
 
-/// A counter that no terminal gets to: it is zero, or more than ten of its bits are set.
+/// A counter that no terminal reaches: zero, or with more than ten bits set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterFault;
 
@@ -31,7 +32,7 @@ impl std::fmt::Display for CounterFault {
 impl std::error::Error for CounterFault {}
 
 impl Serial {
-    /// A key serial number.
+    /// Checks the counter of a key serial number.
     ///
     /// # Errors
     /// [`CounterFault`].
@@ -40,19 +41,19 @@ impl Serial {
         if (1..=BITS_SET_MAX).contains(&new.counter().count_ones()) { Ok(new) } else { Err(CounterFault) }
     }
 
-    /// The transaction counter.
+    /// The transaction counter: the last 21 bits.
     pub fn counter(&self) -> u32 {
         let [.., high, middle, low] = self.0;
         u32::from_be_bytes([0, high, middle, low]) & ((1 << COUNTER_BITS) - 1)
     }
 
-    /// The block whose encipherment under the base key is the left half of the initial key, and under its
-    /// [variant](HALF_VARIANT) the right.
+    /// The block that gives the initial key: enciphered under the base key its left half, enciphered under the base
+    /// key's [variant](HALF_VARIANT) its right half.
     pub fn initial_block(&self) -> [u8; 8] {
         initial_block(&self.0)
     }
 
-    /// The registers of the steps from the initial key to that of the transaction: one for each bit that is set.
+    /// The registers of the steps from the initial key to the transaction's key: one for each set bit, highest first.
     pub fn registers(&self) -> impl Iterator<Item = [u8; 8]> + use<> {
         let counter = self.counter();
         let mut register = [0; 8];
@@ -66,7 +67,7 @@ impl Serial {
     }
 }
 
-/// As [`Serial::initial_block`], of a key serial number whose counter does not matter.
+/// As [`Serial::initial_block`], for a key serial number with any counter.
 pub fn initial_block(serial: &[u8; SERIAL_BYTES]) -> [u8; 8] {
     let mut block = [0; 8];
     block.copy_from_slice(&serial[..8]);
@@ -74,11 +75,11 @@ pub fn initial_block(serial: &[u8; SERIAL_BYTES]) -> [u8; 8] {
     block
 }
 
-/// A block to encipher under a key of eight bytes, for one half of a [step](step_halves); wiped.
+/// A block and the eight-byte key to encipher it under, for one half of a [step](step_halves). Both are wiped.
 pub struct Half {
-    /// The key.
+    /// The key to encipher the block under.
     pub key: [u8; 8],
-    /// The block.
+    /// The block to encipher.
     pub block: [u8; 8],
 }
 
@@ -89,8 +90,8 @@ impl Drop for Half {
     }
 }
 
-/// The non-reversible step for one register, up to its two encipherments: what makes the left half of the next key, and
-/// the right.
+/// The non-reversible step for one register, up to its encipherments: the left half of the next key, then the right
+/// half.
 pub fn step_halves(key: &[u8; 16], register: &[u8; 8]) -> [Half; 2] {
     let half = |key: &[u8; 16]| {
         let (left, right) = halves(key);
@@ -99,7 +100,7 @@ pub fn step_halves(key: &[u8; 16], register: &[u8; 8]) -> [Half; 2] {
     [half(&varied(key, &HALF_VARIANT)), half(key)]
 }
 
-/// The key after the step, of the two blocks of [`step_halves`], enciphered.
+/// The next key, from the enciphered blocks of [`step_halves`].
 pub fn step_result(key: &[u8; 16], enciphered: &[[u8; 8]; 2]) -> [u8; 16] {
     let mut next = [0; 16];
     for ((half, key), enciphered) in
@@ -110,23 +111,23 @@ pub fn step_result(key: &[u8; 16], enciphered: &[[u8; 8]; 2]) -> [u8; 16] {
     next
 }
 
-/// What a working key is for.
+/// The purpose of a working key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// PIN blocks.
+    /// Enciphers PIN blocks.
     Pin,
-    /// MACs of requests, and of both ways.
+    /// MACs of requests, or of both directions.
     MacRequest,
     /// MACs of responses.
     MacResponse,
-    /// Data of requests, and of both ways.
+    /// Enciphers data of requests, or of both directions.
     DataRequest,
-    /// Data of responses.
+    /// Enciphers data of responses.
     DataResponse,
 }
 
 impl Purpose {
-    /// What is XORed with the key of the transaction.
+    /// The mask that is XORed with the transaction's key.
     pub fn variant(self) -> [u8; 16] {
         let at = match self {
             Self::Pin => 7,
@@ -138,8 +139,8 @@ impl Purpose {
         std::array::from_fn(|byte| if byte % 8 == at { 0xFF } else { 0 })
     }
 
-    /// Whether each half of the varied key is then enciphered under the whole of it, so that the key of the transaction
-    /// does not follow from it.
+    /// Whether each half of the varied key is then enciphered under the whole varied key, so that the transaction's key
+    /// cannot be computed from the working key.
     pub fn is_one_way(self) -> bool {
         matches!(self, Self::DataRequest | Self::DataResponse)
     }

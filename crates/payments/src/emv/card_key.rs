@@ -1,9 +1,9 @@
-//! The key of a card, derived from the issuer's (EMV 4.3, book 2, annex A1.4): what [`blocks`] gives is enciphered
-//! under the issuer's key, each block by itself, and gets [odd parity](super::with_parity).
+//! The key of a card, derived from the issuer's (EMV 4.3, book 2, annex A1.4): the two [`blocks`] are enciphered under
+//! the issuer's key, each by itself, and get [odd parity](super::with_parity).
 
 use crate::scan::decimals;
 
-/// The digits of a PAN and its sequence number, two digits: what card keys differ by.
+/// The identity of a card: the digits of its PAN and its two-digit sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Card<'p> {
     pan: &'p [u8],
@@ -11,13 +11,13 @@ pub struct Card<'p> {
 }
 
 impl<'p> Card<'p> {
-    /// `None` for a PAN of other than 8 to 19 digits, or what is no digit.
+    /// `None` unless the PAN has 8 to 19 digits and every digit is below 10.
     pub fn new(pan: &'p [u8], sequence: [u8; 2]) -> Option<Self> {
         let are_digits = pan.iter().chain(&sequence).all(|digit| *digit < 10);
         ((8..=19).contains(&pan.len()) && are_digits).then_some(Self { pan, sequence })
     }
 
-    /// Option A: the rightmost sixteen digits of the PAN with its sequence number, with zeros in front.
+    /// Option A: the rightmost sixteen digits of PAN and sequence number in a row, padded with zeros at the left.
     pub fn option_a(&self) -> [u8; 8] {
         let mut digits = self.pan.iter().chain(&self.sequence).rev().copied();
         let mut number = [0; 8];
@@ -28,8 +28,8 @@ impl<'p> Card<'p> {
         number
     }
 
-    /// Option B: what its number is made of by [`option_b`], behind SHA-1; `None` for a PAN of at most sixteen digits,
-    /// of which option B is option A.
+    /// Option B: the message whose SHA-1 hash [`option_b`] turns into the card's number. `None` for a PAN of at most
+    /// sixteen digits, for which option B equals option A.
     pub fn option_b_message(&self) -> Option<Vec<u8>> {
         if self.pan.len() <= 16 {
             return None;
@@ -41,13 +41,13 @@ impl<'p> Card<'p> {
     }
 }
 
-/// The number by option B of the SHA-1 hash of its message: the first sixteen decimal digits, and where there are
-/// fewer, letters less ten behind them.
+/// The card's number by option B, from the SHA-1 hash of its message: the first sixteen decimal digits of the hash. If
+/// there are fewer, its letters less ten follow.
 pub fn option_b(hash: &[u8; 20]) -> [u8; 8] {
     crate::digits::pack(&decimals(hash))
 }
 
-/// The two blocks of a card's number: it, and its complement.
+/// The two blocks to encipher: the card's number, and its complement.
 pub fn blocks(number: &[u8; 8]) -> [u8; 16] {
     std::array::from_fn(|at| if at < 8 { number[at] } else { !number[at - 8] })
 }

@@ -1,24 +1,24 @@
-//! Cryptograms. That of a card (ARQC, TC, AAC) is the MAC of its transaction's data, [padded](super::padded) as the
-//! card does it; the issuer's answer to it (ARPC) is made by one of two methods (EMV 4.3, book 2, section 8.2).
+//! Cryptograms. A card's cryptogram (ARQC, TC, AAC) is the MAC of its transaction's data, [padded](super::padded) as
+//! the card pads them. The issuer's answer (ARPC) is made by one of two methods (EMV 4.3, book 2, section 8.2).
 
 use super::{Padding, padded};
 use zeroize::Zeroizing;
 
-/// Length of the cryptogram of method 2 in bytes.
+/// Length of an answer by method 2, in bytes.
 pub const METHOD_2_BYTES: usize = 4;
-/// The most bytes of an issuer's own data in it.
+/// At most this many bytes of the issuer's own data fit into method 2.
 pub const OWN_BYTES_MAX: usize = 8;
 
-/// Method 1: the block to encipher under the session's key, of the card's cryptogram and the authorisation response
-/// code. All eight bytes of the result are the answer.
+/// Method 1: the block to encipher under the session's key, made from the card's cryptogram and the authorisation
+/// response code. All eight bytes of the result are the answer.
 pub fn method_1(cryptogram: &[u8; 8], response_code: [u8; 2]) -> [u8; 8] {
     let mut block = *cryptogram;
     block.iter_mut().zip(response_code).for_each(|(byte, code)| *byte ^= code);
     block
 }
 
-/// Method 2: the message whose MAC's first [`METHOD_2_BYTES`] bytes are the answer, of the card's cryptogram, the
-/// status update of the card and the issuer's own data; `None` for more than eight bytes of them.
+/// Method 2: the message to authenticate: the card's cryptogram, the card status update and the issuer's own data. The
+/// first [`METHOD_2_BYTES`] bytes of its MAC are the answer. `None` for more than eight bytes of own data.
 pub fn method_2(cryptogram: &[u8; 8], status_update: [u8; 4], own: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     (own.len() <= OWN_BYTES_MAX)
         .then(|| padded(&[&cryptogram[..], &status_update, own].concat(), Padding::Bit))
@@ -29,7 +29,8 @@ mod tests {
     use super::*;
     use crate::testing::{hex, retail_mac, tdes};
 
-    /// Of the documentation of the Python package pyemv 1.5.0; the last of each kind is what it computes.
+    /// Vectors of the documentation of the Python package pyemv 1.5.0; the last vector of each kind was computed with
+    /// pyemv.
     #[test]
     fn cryptograms_are_those_of_another_program() {
         let (key, other) = (hex("29B33180E567CE38EA4CBC9D753B0E61"), hex("AAAAAAAAAAAAAAAABBBBBBBBBBBBBBBB"));

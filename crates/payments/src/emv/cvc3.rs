@@ -1,27 +1,27 @@
-//! MasterCard's dynamic card verification code, CVC3, under the card's own key for it.
+//! MasterCard's dynamic card verification code, CVC3, under the card's own key for CVC3.
 //!
-//! The MAC of a [track](track) ends with two bytes that begin the [`block`]; that, enciphered under the key, ends with
-//! the value.
+//! The last two bytes of a [track](track)'s MAC begin the [`block`]. The enciphered block's last two bytes give the
+//! value.
 
 use super::{Padding, padded};
 use crate::ff1::Radix;
 use zeroize::Zeroizing;
 
-/// Digits of a value.
+/// The number of digits of a value.
 pub const DIGITS: usize = 5;
 
-/// The message to authenticate of a track, before counter, number and value are written into it.
+/// The message whose MAC is taken: the track before counter, unpredictable number and value are written into it.
 pub fn track(template: &[u8]) -> Zeroizing<Vec<u8>> {
     padded(template, Padding::Bit)
 }
 
-/// The block to encipher, of the MAC of the track, the terminal's unpredictable number and the transaction counter.
+/// The block to encipher: from the track's MAC, the terminal's unpredictable number and the transaction counter.
 pub fn block(mac: &[u8; 8], unpredictable: [u8; 4], counter: [u8; 2]) -> [u8; 8] {
     let [a, b, c, d] = unpredictable;
     [mac[6], mac[7], a, b, c, d, counter[0], counter[1]]
 }
 
-/// The digits of the value, of the enciphered block. Of them as many from the right stand in the track as there is room
+/// The digits of the value, from the enciphered block. The track holds the rightmost of them, as many as it has room
 /// for.
 pub fn digits(enciphered: &[u8; 8]) -> [u8; DIGITS] {
     let mut digits = [0; DIGITS];
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
     use crate::testing::{hex, retail_mac, tdes};
 
-    /// Of the documentation of the Python package pyemv 1.5.0.
+    /// A vector of the documentation of the Python package pyemv 1.5.0.
     #[test]
     fn a_value_is_that_of_another_program() {
         let key = hex("6D6425FB9401C21AA1F80451AB85DA3B");

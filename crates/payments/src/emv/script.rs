@@ -1,5 +1,4 @@
-//! Scripts of an issuer: commands to a card, with a MAC, and with data that are enciphered (EMV 4.3, book 2, section
-//! 9).
+//! Scripts of an issuer: commands to a card, with a MAC and enciphered data (EMV 4.3, book 2, section 9).
 
 use super::{Padding, padded};
 use crate::digits::pack;
@@ -7,7 +6,7 @@ use crate::mask::Mask;
 use crate::pin::Pin;
 use zeroize::{Zeroize, Zeroizing};
 
-/// The message that a command's MAC is of: the command's header, what the issuer binds it to (transaction counter,
+/// The message whose MAC protects a command: the command's header, the values that bind it to a transaction (counter,
 /// cryptogram), and its data.
 pub fn message(header: &[u8], bound: &[u8], data: &[u8]) -> Zeroizing<Vec<u8>> {
     padded(&[header, bound, data].concat(), Padding::Bit)
@@ -16,21 +15,21 @@ pub fn message(header: &[u8], bound: &[u8], data: &[u8]) -> Zeroizing<Vec<u8>> {
 /// How the data of a command are laid out and enciphered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// EMV: padded always; CBC.
+    /// EMV: always padded; CBC.
     Emv,
-    /// Visa: their length in a byte in front, padded always; each block by itself.
+    /// Visa: a length byte in front, always padded; each block enciphered by itself.
     Visa,
-    /// MasterCard: padded where they are not whole blocks; CBC.
+    /// MasterCard: padded only up to whole blocks; CBC.
     MasterCard,
 }
 
 impl Method {
-    /// Whether blocks are chained, with zeros as vector; else each is enciphered by itself.
+    /// Whether blocks are chained (CBC with a zero vector); else each is enciphered by itself.
     pub const fn is_chained(self) -> bool {
         matches!(self, Self::Emv | Self::MasterCard)
     }
 
-    /// The clear data in whole blocks of eight bytes. `None` for Visa and more than 255 bytes.
+    /// The clear data, padded to whole blocks of eight bytes. `None` if Visa's data have more than 255 bytes.
     pub fn clear(self, data: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         match self {
             Self::Emv => Some(padded(data, Padding::Bit)),
@@ -47,9 +46,9 @@ impl Method {
     }
 }
 
-/// The block of a new PIN for Visa's cards: the PIN of 4 to 12 digits as in a block of ISO-0, XORed with the right half
-/// of the left half of the card's key for cryptograms, and with the PIN that was there before, where that is part of
-/// it. A longer PIN is cut behind its leftmost digits.
+/// The block of a new PIN for Visa cards: the PIN of 4 to 12 digits as in an ISO-0 block, XORed with the right half of
+/// `key_left`, the left half of the card's key for cryptograms. If `current` is given, the current PIN is XORed too. A
+/// longer PIN is cut to its leftmost digits.
 pub fn visa_pin_block(key_left: &[u8; 8], pin: &Pin, current: Option<&Pin>) -> Zeroizing<[u8; 8]> {
     let mut nibbles = [0; 16];
     let length = Mask::below(12, pin.length()).choose(12, pin.length());
@@ -75,7 +74,7 @@ mod tests {
     use engine::CipherAlgorithm::Tdes2;
     use engine::CipherDirection::Encipher;
 
-    /// Of the documentation of the Python package pyemv 1.5.0.
+    /// Vectors of the documentation of the Python package pyemv 1.5.0.
     #[test]
     fn macs_are_those_of_another_program() {
         let header: [u8; 5] = hex("8424000008");
@@ -84,7 +83,7 @@ mod tests {
         assert_eq!(retail_mac(&hex(KEY), &message(&header, &bound, &[])), hex("E07B8DF1B4184282"));
     }
 
-    /// The first two are of the documentation of pyemv, the others what it computes.
+    /// The first two vectors are from the documentation of pyemv, the others were computed with pyemv.
     #[test]
     fn data_are_enciphered_as_by_another_program() {
         let enciphered = |method: Method, data: &[u8]| -> Vec<u8> {

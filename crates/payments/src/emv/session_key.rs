@@ -1,6 +1,6 @@
-//! The key of a session, derived from the card's. All get [odd parity](super::with_parity) at the end.
+//! The key of a session, derived from the card's. Every session key gets [odd parity](super::with_parity) at the end.
 //!
-//! | method | what is given |
+//! | method | function |
 //! |---|---|
 //! | EMV common (EMV 4.3, book 2, annex A1.3.1) | [`common`] of [`application`] for cryptograms, of the ARQC for scripts |
 //! | MasterCard SKD | [`common`] of [`mastercard`] |
@@ -9,7 +9,7 @@
 
 use zeroize::Zeroize;
 
-/// The two blocks to encipher under the card's key, of eight bytes that differ from session to session.
+/// The two blocks to encipher under the card's key, from eight bytes that differ in each session.
 pub fn common(diversifier: &[u8; 8]) -> [u8; 16] {
     std::array::from_fn(|at| match at {
         2 => 0xF0,
@@ -18,19 +18,19 @@ pub fn common(diversifier: &[u8; 8]) -> [u8; 16] {
     })
 }
 
-/// The diversifier for application cryptograms: the transaction counter, and zeros.
+/// The diversifier for application cryptograms: the transaction counter, then zeros.
 pub fn application(counter: [u8; 2]) -> [u8; 8] {
     [counter[0], counter[1], 0, 0, 0, 0, 0, 0]
 }
 
-/// MasterCard's: the transaction counter, zeros, and the terminal's unpredictable number.
+/// MasterCard's diversifier: the transaction counter, zeros, and the terminal's unpredictable number.
 pub fn mastercard(counter: [u8; 2], unpredictable: [u8; 4]) -> [u8; 8] {
     let [a, b, c, d] = unpredictable;
     [counter[0], counter[1], 0, 0, a, b, c, d]
 }
 
-/// What the card's key is XORed with: the transaction counter at the end of the left half, its complement at that of
-/// the right.
+/// The mask to XOR with the card's key: the transaction counter at the end of the left half, its complement at the end
+/// of the right half.
 pub fn visa(counter: [u8; 2]) -> [u8; 16] {
     let mut mask = [0; 16];
     (mask[6], mask[7]) = (counter[0], counter[1]);
@@ -38,12 +38,12 @@ pub fn visa(counter: [u8; 2]) -> [u8; 16] {
     mask
 }
 
-/// A tree of keys, in which every transaction counter has a leaf.
+/// A tree of keys with a leaf for every transaction counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tree {
     /// Two branches at each key, sixteen levels (TDESEMV2).
     Two,
-    /// Four branches, eight levels (TDESEMV4).
+    /// Four branches at each key, eight levels (TDESEMV4).
     Four,
 }
 
@@ -55,8 +55,8 @@ impl Tree {
         }
     }
 
-    /// The session's key before its parity, under the card's key and an initial vector, zeros for most issuers.
-    /// `encipher` enciphers two blocks, each by itself, under a key of two parts: once for a level.
+    /// The session's key before parity, from the card's key and an initial vector, which is zero for most issuers.
+    /// `encipher` is called once per level and enciphers two blocks, each by itself, under a two-part key.
     pub fn session(
         self,
         card: &[u8; 16],
@@ -72,32 +72,32 @@ impl Tree {
     }
 }
 
-/// The way from a card's key to a session's, level by level, for walks that are made side by side.
+/// A walk down the tree from a card's key to a session's, one level at a time, so that many walks share a pass.
 pub struct Walk {
     tree: Tree,
     counter: u16,
-    /// Levels that are left.
+    /// The number of levels that are left.
     left: u32,
     parent: [u8; 16],
     grandparent: [u8; 16],
 }
 
-/// What is enciphered at a level.
+/// The encipherment of one level.
 pub struct Step {
-    /// The key.
+    /// The two-part key to encipher under.
     pub key: [u8; 16],
-    /// Two blocks, each by itself.
+    /// Two blocks, each enciphered by itself.
     pub blocks: [u8; 16],
 }
 
 impl Walk {
-    /// The walk from this card's key.
+    /// Starts at the card's key.
     pub fn new(tree: Tree, card: [u8; 16], vector: &[u8; 16], counter: [u8; 2]) -> Self {
         let left = u16::BITS / tree.bits();
         Self { tree, counter: u16::from_be_bytes(counter), left, parent: card, grandparent: *vector }
     }
 
-    /// What is to be enciphered next; `None` at the session's key.
+    /// The next encipherment; `None` once the session's key is reached.
     pub fn step(&self) -> Option<Step> {
         let level = self.left.checked_sub(1)?;
         let bits = self.tree.bits();
@@ -108,7 +108,7 @@ impl Walk {
         Some(Step { key: self.parent, blocks })
     }
 
-    /// Goes down by what a step's blocks are enciphered to.
+    /// Goes down one level, with the enciphered blocks of a [`Step`].
     pub fn take(&mut self, mut enciphered: [u8; 16]) {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
@@ -118,7 +118,7 @@ impl Walk {
         enciphered.zeroize();
     }
 
-    /// The key before its parity, at the end of the walk.
+    /// The session's key before parity, at the end of the walk.
     pub fn key(&self) -> [u8; 16] {
         self.parent
     }
@@ -149,8 +149,8 @@ mod tests {
         with_parity(&encipher(Tdes2, &hex::<16>(KEY), blocks))
     }
 
-    /// Those of 001C but the second and the fifth are of the documentation of the Python package pyemv 1.5.0, the
-    /// others what it computes.
+    /// For counter 001C all but the second and fifth vectors are from the documentation of the Python package pyemv
+    /// 1.5.0. The others were computed with pyemv.
     #[test]
     fn keys_are_those_of_another_program() {
         let (counter, key) = ([0, 0x1C], hex::<16>(KEY));

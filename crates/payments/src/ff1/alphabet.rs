@@ -11,12 +11,12 @@ pub struct Alphabet {
     characters: Vec<u8>,
 }
 
-/// Why characters are no alphabet.
+/// Why characters form no alphabet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlphabetFault {
-    /// There are not 2 to 255.
+    /// The number of characters is not 2 to 255.
     Count,
-    /// The one at this offset was there before.
+    /// The character at this offset occurs before it.
     Twice(usize),
 }
 
@@ -32,7 +32,7 @@ impl std::fmt::Display for AlphabetFault {
 impl std::error::Error for AlphabetFault {}
 
 impl Alphabet {
-    /// The alphabet of these characters, the first of which stands for zero.
+    /// The alphabet of these characters. The first one stands for zero.
     ///
     /// # Errors
     /// [`AlphabetFault`].
@@ -47,13 +47,13 @@ impl Alphabet {
         Ok(Self { radix, characters: characters.to_vec() })
     }
 
-    /// How many characters it has.
+    /// The number of characters.
     pub fn radix(&self) -> Radix {
         self.radix
     }
 
-    /// The digits of a text, and whether all of its characters are of the alphabet; zero stands for one that is not.
-    /// Every character of the alphabet is looked at for every one of the text.
+    /// The digits of a text, and whether all of its characters are in the alphabet; others become zero. For constant
+    /// time, every character is compared with the whole alphabet.
     pub fn digits(&self, text: &[u8]) -> (Zeroizing<Vec<u8>>, Mask) {
         let mut all = Mask::YES;
         let digits = text.iter().map(|character| {
@@ -69,7 +69,7 @@ impl Alphabet {
         (Zeroizing::new(digits.collect()), all)
     }
 
-    /// The text of digits, each below the radix.
+    /// The text of these digits, each below the radix.
     pub fn text(&self, digits: &[u8]) -> Zeroizing<Vec<u8>> {
         let character = |digit: &u8| {
             self.characters

@@ -1,16 +1,17 @@
-//! Numbers of many digits, the most significant one first. Their digits are secret; the radix and how many there are
-//! are not. All arithmetic wraps, though none of it overflows: a check would be a branch.
+//! Numbers of many digits, the most significant digit first. The digits are secret; the radix and the number of digits
+//! are not. Arithmetic is wrapping, though nothing overflows: an overflow check would be a branch.
 
 /// A radix from 2 to 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Radix {
     value: u8,
-    /// 2^64 divided by it, rounded up: division is a multiplication, which takes the same time for all numbers.
+    /// 2^64 divided by the radix, rounded up. Division becomes a multiplication, which takes the same time for all
+    /// numbers.
     reciprocal: u64,
 }
 
 impl Radix {
-    /// `None` below 2.
+    /// The radix `value`; `None` below 2.
     pub const fn new(value: u8) -> Option<Self> {
         if value < 2 {
             return None;
@@ -18,12 +19,12 @@ impl Radix {
         Some(Self { value, reciprocal: u64::MAX / value as u64 + 1 })
     }
 
-    /// It.
+    /// The radix as a number.
     pub const fn value(self) -> u8 {
         self.value
     }
 
-    /// Whether there are so many numbers of so many digits at least.
+    /// Whether at least `wanted` different texts have this many digits.
     pub(super) fn has_texts(self, digits: usize, wanted: u32) -> bool {
         let mut texts = 1_u64;
         for _ in 0..digits {
@@ -35,20 +36,20 @@ impl Radix {
         texts >= u64::from(wanted)
     }
 
-    /// The digit where it is below the radix, zero where it is not.
+    /// The digit if it is below the radix, else zero.
     pub(super) fn kept(self, digit: u8) -> u8 {
         let difference = u16::from(digit).wrapping_sub(u16::from(self.value));
         std::hint::black_box((difference >> 15) as u8).wrapping_neg() & digit
     }
 
-    /// How many bytes the greatest number of so many digits has.
+    /// Length in bytes of the greatest number of this many digits.
     pub(super) fn number_bytes(self, digits: usize) -> usize {
         let mut number = vec![0; digits];
         self.write_number(&vec![self.value - 1; digits], &mut number);
         digits - number.iter().take_while(|byte| **byte == 0).count()
     }
 
-    /// The number that digits are, in as many bytes as it needs at most or more.
+    /// Writes the digits as a big-endian number that fills all of `bytes`, which must be long enough.
     pub(super) fn write_number(self, digits: &[u8], bytes: &mut [u8]) {
         bytes.fill(0);
         for digit in digits {
@@ -61,13 +62,13 @@ impl Radix {
         }
     }
 
-    /// The last digits of the number that whole words of four bytes are.
+    /// The last `digits.len()` digits of a big-endian number of whole four-byte words.
     pub(crate) fn read_number(self, words: &[u8], digits: &mut [u8]) {
         digits.fill(0);
         for word in words.chunks_exact(4) {
             let mut carry = word.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
             for digit in digits.iter_mut().rev() {
-                // Below 2^40, for which the reciprocal is exact.
+                // The sum is below 2^40, for which the reciprocal is exact.
                 let sum = u64::from(*digit) << 32 | carry;
                 carry = (u128::from(sum).wrapping_mul(u128::from(self.reciprocal)) >> 64) as u64;
                 *digit = sum.wrapping_sub(carry.wrapping_mul(u64::from(self.value))) as u8;
@@ -75,7 +76,7 @@ impl Radix {
         }
     }
 
-    /// Adds digits to others, modulo the number behind the greatest one.
+    /// Adds `others` to `digits`, modulo the radix to the power of their length.
     pub(super) fn add(self, digits: &mut [u8], others: &[u8]) {
         let mut carry = 0;
         for (digit, other) in digits.iter_mut().zip(others).rev() {
@@ -84,18 +85,18 @@ impl Radix {
         }
     }
 
-    /// Subtracts digits from others in the same way.
+    /// Subtracts `others` from `digits`, modulo the radix to the power of their length.
     pub(super) fn subtract(self, digits: &mut [u8], others: &[u8]) {
         let mut kept = 1;
         for (digit, other) in digits.iter_mut().zip(others).rev() {
-            // The other's complement is added, and one.
+            // Adds the complement of the other digit, and one at the last place.
             let complement = u16::from(self.value - 1).wrapping_sub(u16::from(*other));
             let sum = u16::from(*digit).wrapping_add(complement).wrapping_add(kept);
             (kept, *digit) = self.reduced(sum);
         }
     }
 
-    /// A sum of two digits and one at most: what goes over, and its digit.
+    /// Splits a sum of two digits and a carry into carry and digit.
     fn reduced(self, sum: u16) -> (u16, u8) {
         let less = sum.wrapping_sub(u16::from(self.value));
         let is_digit = std::hint::black_box(less >> 15);

@@ -69,7 +69,8 @@ fn what_is_too_short_or_long_is_refused() {
     assert_eq!(run(&[1, 2, 3, 4, 5, 10]), run(&[1, 2, 3, 4, 5, 0]));
 }
 
-/// Requests of one shape ask for as many blocks, whatever their digits, so that they go through passes side by side.
+/// Requests of the same radix and lengths need equally many blocks, whatever their digits, so that they can share
+/// passes.
 #[test]
 fn requests_of_one_shape_keep_step() {
     let count = |digits: &[u8]| {

@@ -1,4 +1,4 @@
-//! What the sixteen characters of a header say.
+//! The sixteen characters of a header, and their meaning.
 
 use super::HEADER_BYTES;
 use super::parse::{Cause, Fault};
@@ -10,17 +10,17 @@ pub enum Version {
     A,
     /// Keys derived from a TDES key.
     B,
-    /// As A.
+    /// Variants of a TDES key, as in version A.
     C,
     /// Keys derived from an AES key.
     D,
 }
 
 impl Version {
-    /// All of them.
+    /// All versions.
     pub const ALL: [Self; 4] = [Self::A, Self::B, Self::C, Self::D];
 
-    /// The version of this letter.
+    /// The version with this letter; `None` if there is none.
     pub const fn of(letter: u8) -> Option<Self> {
         match letter {
             b'A' => Some(Self::A),
@@ -31,7 +31,7 @@ impl Version {
         }
     }
 
-    /// Its letter.
+    /// The version's letter.
     pub const fn letter(self) -> u8 {
         match self {
             Self::A => b'A',
@@ -41,8 +41,8 @@ impl Version {
         }
     }
 
-    /// Length of a block of its cipher in bytes. The header with its optional blocks has a multiple of it in
-    /// characters, the payload in bytes.
+    /// The cipher's block length in bytes. The header with its optional blocks is a multiple of it in characters, the
+    /// payload in bytes.
     pub const fn cipher_bytes(self) -> usize {
         match self {
             Self::A | Self::B | Self::C => 8,
@@ -50,7 +50,7 @@ impl Version {
         }
     }
 
-    /// Length of its MAC in bytes.
+    /// Length of the MAC in bytes.
     pub const fn mac_bytes(self) -> usize {
         match self {
             Self::A | Self::C => 4,
@@ -59,33 +59,33 @@ impl Version {
         }
     }
 
-    /// Whether the MAC is of the clear payload; else of the enciphered one.
+    /// Whether the MAC covers the clear payload; else it covers the enciphered one.
     pub const fn authenticates_clear(self) -> bool {
         matches!(self, Self::B | Self::D)
     }
 
-    /// The first vector of the cipher: the beginning of the header, or the MAC.
+    /// The initial vector of the cipher: the beginning of the header, or the MAC.
     pub fn vector<'b>(self, header: &'b [u8], mac: &'b [u8]) -> &'b [u8] {
         if self.authenticates_clear() { mac } else { &header[..self.cipher_bytes().min(header.len())] }
     }
 }
 
-/// Whether the key of a block may leave again.
+/// Whether, and how, the key of a block may be exported again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exportability {
-    /// In the ways of the standard (E).
+    /// E: under a key-encrypting key, in a form that meets X9.24.
     Trusted,
-    /// No (N).
+    /// N: not at all.
     No,
-    /// In other ways too (S).
+    /// S: under a key-encrypting key, also in a form that does not meet X9.24.
     Sensitive,
 }
 
 impl Exportability {
-    /// All of them.
+    /// All values of the exportability.
     pub const ALL: [Self; 3] = [Self::Trusted, Self::No, Self::Sensitive];
 
-    /// That of this letter.
+    /// The value with this letter; `None` if there is none.
     pub const fn of(letter: u8) -> Option<Self> {
         match letter {
             b'E' => Some(Self::Trusted),
@@ -95,7 +95,7 @@ impl Exportability {
         }
     }
 
-    /// Its letter.
+    /// The value's letter.
     pub const fn letter(self) -> u8 {
         match self {
             Self::Trusted => b'E',
@@ -105,22 +105,22 @@ impl Exportability {
     }
 }
 
-/// What the header says of the key.
+/// The key's attributes in the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Attributes {
-    /// How it is protected.
+    /// The version: how the key is protected.
     pub version: Version,
-    /// What it is for: two upper-case letters or digits.
+    /// The key usage: two upper-case letters or digits.
     pub usage: [u8; 2],
-    /// The algorithm that it is for, an upper-case letter or digit: T for TDES, A for AES, D for DES.
+    /// The key's algorithm, an upper-case letter or digit: T for TDES, A for AES, D for DES.
     pub algorithm: u8,
-    /// How it may be used: an upper-case letter or digit.
+    /// The mode of use: an upper-case letter or digit.
     pub mode: u8,
-    /// The version of the key: two letters or digits, 00 for none, the first one a lower-case c for a component.
+    /// The key's version: two letters or digits, 00 for none. A lower-case c first marks a component.
     pub key_version: [u8; 2],
-    /// Whether it may leave.
+    /// Whether the key may be exported again.
     pub exportability: Exportability,
-    /// Where it may lie: the digit 0 where the protection key says so, 1 in a store alone, 2 on its way alone.
+    /// The key context: digit 0 if the protection key determines it, 1 for storage only, 2 for exchange only.
     pub context: u8,
 }
 
@@ -128,7 +128,7 @@ impl Attributes {
     /// Reads a header.
     ///
     /// # Errors
-    /// [`Fault`] at the first character that has no place there.
+    /// [`Fault`] at the first character that is not allowed there.
     pub(super) fn read(header: &[u8; HEADER_BYTES]) -> Result<Self, Fault> {
         let version = Version::of(header[0]).ok_or(Fault::at(Cause::Version, 0))?;
         let is_good = |at: usize, character: u8| match at {
@@ -154,7 +154,7 @@ impl Attributes {
         })
     }
 
-    /// The header of a block of this length with so many optional blocks, both of as many digits as there is room for.
+    /// The header of a block of `length` characters with `optional` optional blocks, written as four and two digits.
     pub(super) fn write(&self, length: usize, optional: usize) -> [u8; HEADER_BYTES] {
         let digit = |value: usize, unit: usize| b'0' + (value / unit % 10) as u8;
         let mut header = [b'0'; HEADER_BYTES];

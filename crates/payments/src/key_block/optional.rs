@@ -1,42 +1,42 @@
-//! Optional blocks: what a header says beyond its sixteen characters.
+//! Optional blocks: attributes of a key beyond the sixteen characters of the header.
 //!
 //! ```text
-//! identifier (2)  length of all, 2 hexadecimal digits  data
-//! identifier (2)  00  04  length of all, 4 hexadecimal digits  data
+//! identifier (2)  length of block, 2 hexadecimal digits  data
+//! identifier (2)  00  04  length of block, 4 hexadecimal digits  data
 //! ```
-//! All is printable ASCII.
+//! All characters are printable ASCII.
 
 use super::attributes::is_upper;
 use super::parse::{Cause, Fault};
 
-/// The longest that a length of two digits says.
+/// The greatest length that two hexadecimal digits express.
 const SHORT_MAX: usize = 0xFF;
-/// Characters in front of the data, with a length of two digits.
+/// Characters in front of the data if the length has two digits.
 pub(super) const SHORT_HEAD: usize = 4;
-/// The same, with one of four digits: X9.143 allows no other length of a length.
+/// Characters in front of the data if the length has four digits; X9.143 allows no other number of digits.
 const LONG_HEAD: usize = 10;
-/// The identifier of the block that fills a header up.
+/// The identifier of the block that pads the header to whole blocks of the cipher.
 pub(super) const PADDING: [u8; 2] = *b"PB";
 
 /// An optional block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionalBlock<'a> {
-    /// What it is: two upper-case letters or digits.
+    /// The identifier: two upper-case letters or digits.
     pub identifier: [u8; 2],
-    /// Its data, in printable characters.
+    /// The data, in printable characters.
     pub data: &'a [u8],
 }
 
-/// What may stand in the data of a block.
+/// Which data a block may have.
 enum Contents {
     /// Printable characters.
     Printable,
-    /// Pairs of hexadecimal digits, of such a number of digits.
+    /// Pairs of hexadecimal digits, at least the first and at most the second number of digits.
     Hexadecimal(usize, usize),
 }
 
 impl OptionalBlock<'_> {
-    /// What X9.143 says of its data. Of blocks that it does not name, nothing.
+    /// The form that X9.143 prescribes for the data; printable characters for blocks that it does not name.
     const fn contents(&self) -> Contents {
         match &self.identifier {
             // The serial number of a TDES DUKPT terminal, with or without its first two bytes.
@@ -56,7 +56,7 @@ impl OptionalBlock<'_> {
         }
     }
 
-    /// The first character of the data that has no place there.
+    /// The offset of the first character that is not allowed in the data, or of a missing one.
     pub(super) fn bad_character(&self) -> Option<usize> {
         match self.contents() {
             Contents::Printable => self.data.iter().position(|byte| !matches!(byte, b' '..=b'~')),
@@ -69,7 +69,8 @@ impl OptionalBlock<'_> {
         }
     }
 
-    /// Writes it behind others, its length in two digits where that is enough. `None` where four are not.
+    /// Appends the block to `text`, with a length of two digits if that suffices, else four. `None` if four do not
+    /// suffice.
     pub fn write(&self, text: &mut Vec<u8>) -> Option<()> {
         text.extend_from_slice(&self.identifier);
         let short = SHORT_HEAD + self.data.len();
@@ -90,11 +91,11 @@ impl OptionalBlock<'_> {
     }
 }
 
-/// The blocks of a text that has nothing else in it: as they stand between header and payload.
+/// Reads a text of optional blocks and nothing else, as they stand between header and payload.
 ///
 /// # Errors
-/// [`Fault`]; [`Cause::OptionalTwice`] for a second block of an identifier, [`Cause::OptionalOrder`] for one that fills
-/// a header up, which is made with the header alone.
+/// [`Fault`]; [`Cause::OptionalTwice`] for a repeated identifier, [`Cause::OptionalOrder`] for a padding block, which
+/// only [`header`](super::header) makes.
 pub fn optional_blocks(text: &[u8]) -> Result<Vec<OptionalBlock<'_>>, Fault> {
     let mut blocks: Vec<OptionalBlock<'_>> = Vec::new();
     let mut at = 0;
@@ -112,7 +113,7 @@ pub fn optional_blocks(text: &[u8]) -> Result<Vec<OptionalBlock<'_>>, Fault> {
     Ok(blocks)
 }
 
-/// The optional block at an offset of a text, and its length in characters.
+/// The optional block at offset `at` of a text, and its length in characters.
 ///
 /// # Errors
 /// [`Fault`].
@@ -150,7 +151,7 @@ pub(super) fn read(text: &[u8], at: usize) -> Result<(OptionalBlock<'_>, usize),
     }
 }
 
-/// A number of upper-case hexadecimal digits.
+/// Reads a number of upper-case hexadecimal digits; the error is the offset of the first other character.
 fn number(text: &[u8], at: usize, digits: usize) -> Result<usize, usize> {
     (at..at + digits).try_fold(0, |all, place| {
         let value = match text.get(place) {

@@ -1,34 +1,36 @@
-//! The text of a block, read.
+//! Reads the text of a key block.
 
 use super::attributes::{Attributes, Version};
 use super::optional::{OptionalBlock, PADDING, read};
 use super::{BLOCK_BYTES_MAX, HEADER_BYTES};
 
-/// Why a text is no block.
+/// Why a text is no key block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// No version of this letter is known.
+    /// The version letter is unknown.
     Version,
-    /// A character has no place there, or one is missing.
+    /// A character is not allowed in its place, or is missing.
     Character,
-    /// The length is not that of the text, not one that a block of this version has, or more than four digits say.
+    /// The length field differs from the text's length or exceeds [`BLOCK_BYTES_MAX`], or the payload is not whole
+    /// blocks.
     Length,
-    /// The length of an optional block is none, or reaches beyond the text.
+    /// The length of an optional block is invalid, or exceeds the text.
     OptionalLength,
-    /// A second optional block of the same identifier: its readers could differ on which one counts.
+    /// A second optional block has the same identifier: readers could differ on which one counts.
     OptionalTwice,
-    /// There is something behind the block that fills up, or there are more than 99 blocks.
+    /// A block follows the padding block, a padding block is given where none is allowed, or there are more than 99
+    /// blocks.
     OptionalOrder,
     /// The header with its optional blocks is not whole blocks of the cipher.
     HeaderLength,
 }
 
-/// What is wrong with the text of a block, and where.
+/// Why and where a text is no key block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What.
+    /// Why the text is refused.
     pub cause: Cause,
-    /// The offset of the character.
+    /// The offset of the faulty character.
     pub at: usize,
 }
 
@@ -55,7 +57,7 @@ impl std::fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// A block whose text is well-formed. Whether its key and its header are what its maker made of them, the MAC says.
+/// A well-formed key block. Only its MAC tells whether key and header are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
     text: &'a [u8],
@@ -64,11 +66,10 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Reads a block, which is all of the text.
+    /// Reads a block that fills the whole text.
     ///
     /// # Errors
-    /// [`Fault`]: the first one from the left, but for a length that is not the text's, which is looked at before the
-    /// rest.
+    /// [`Fault`]: the leftmost one, but the length field and the length of the text are compared first.
     pub fn parse(text: &'a [u8]) -> Result<Self, Fault> {
         let version =
             text.first().and_then(|letter| Version::of(*letter)).ok_or(Fault::at(Cause::Version, 0))?;
@@ -91,22 +92,22 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// All of it.
+    /// The whole text of the block.
     pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// What its header says.
+    /// The attributes in the header.
     pub fn attributes(&self) -> &Attributes {
         &self.attributes
     }
 
-    /// The header with its optional blocks.
+    /// The text of the header with its optional blocks.
     pub fn header(&self) -> &'a [u8] {
         &self.text[..self.header_bytes]
     }
 
-    /// The optional blocks in their order, that which fills up among them.
+    /// The optional blocks in their order, the padding block included.
     pub fn optional(&self) -> impl Iterator<Item = OptionalBlock<'a>> + use<'a> {
         let header = self.header();
         let mut at = HEADER_BYTES;
@@ -120,17 +121,17 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// The data of the optional block of this identifier.
+    /// The data of the optional block with this identifier; `None` if there is none.
     pub fn optional_data(&self, identifier: [u8; 2]) -> Option<&'a [u8]> {
         self.optional().find(|block| block.identifier == identifier).map(|block| block.data)
     }
 
-    /// The enciphered payload.
+    /// The bytes of the enciphered payload.
     pub fn payload(&self) -> Vec<u8> {
         bytes(&self.text[self.header_bytes..self.mac_at()])
     }
 
-    /// The MAC.
+    /// The bytes of the MAC.
     pub fn mac(&self) -> Vec<u8> {
         bytes(&self.text[self.mac_at()..])
     }
@@ -140,7 +141,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// What a header says that a text begins with, and its length with the optional blocks.
+/// Reads the header at the start of a text: its attributes, and its length with the optional blocks.
 ///
 /// # Errors
 /// [`Fault`].

@@ -1,23 +1,23 @@
-//! The keys of a block, its payload, and what its MAC is of.
+//! The keys that protect a block, its payload, and the message of its MAC.
 
 use super::attributes::Version;
 use crate::mask::Mask;
 use zeroize::Zeroizing;
 
-/// Length of the field in front of the key in bytes.
+/// Length in bytes of the length field in front of the key.
 const LENGTH_BYTES: usize = 2;
 
-/// What a key that is made of the protection key does.
+/// The purpose of a key that is derived from the protection key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// It enciphers the payload.
+    /// Enciphers the payload.
     Encipher,
-    /// It makes the MAC.
+    /// Makes the MAC.
     Authenticate,
 }
 
 impl Version {
-    /// What every byte of the protection key is XORed with in A and C.
+    /// The byte that is XORed with every byte of the protection key in versions A and C; `None` in B and D.
     pub const fn variant(self, purpose: Purpose) -> Option<u8> {
         match (self, purpose) {
             (Self::A | Self::C, Purpose::Encipher) => Some(0x45),
@@ -26,7 +26,7 @@ impl Version {
         }
     }
 
-    /// Whether a protection key of this version may have so many bytes.
+    /// Whether a protection key of this version may have this many bytes.
     pub const fn takes_key_of(self, bytes: usize) -> bool {
         match self {
             Self::A | Self::B | Self::C => matches!(bytes, 16 | 24),
@@ -35,8 +35,8 @@ impl Version {
     }
 }
 
-/// How a key of B or D follows from the protection key, which is as long: the CMACs under it of
-/// [messages](Self::messages), one behind the other, cut to the length of the key.
+/// How versions B and D derive a key from the protection key: the CMACs of [messages](Self::messages) in a row, cut to
+/// the length of the protection key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Derivation {
     key_bytes: u8,
@@ -46,7 +46,7 @@ pub struct Derivation {
 }
 
 impl Derivation {
-    /// `None` for A and C, and for a protection key of another length.
+    /// `None` for versions A and C, and for a protection key of a wrong length.
     pub const fn new(version: Version, purpose: Purpose, key_bytes: usize) -> Option<Self> {
         if version.variant(purpose).is_some() || !version.takes_key_of(key_bytes) {
             return None;
@@ -70,29 +70,29 @@ impl Derivation {
         })
     }
 
-    /// The messages, in their order: number, purpose (2), zero, algorithm (2), length of the key in bits (2).
+    /// The messages of the CMACs: number (1), purpose (2), zero, algorithm (2), length of the key in bits (2).
     pub fn messages(self) -> impl Iterator<Item = [u8; 8]> {
         let [high, low] = (u16::from(self.key_bytes) * 8).to_be_bytes();
         let count = self.key_bytes.div_ceil(self.cmac_bytes);
         (1..=count).map(move |number| [number, 0, self.purpose, 0, 0, self.algorithm, high, low])
     }
 
-    /// Length of the key in bytes.
+    /// Length of the derived key, and of the protection key, in bytes.
     pub const fn key_bytes(self) -> usize {
         self.key_bytes as usize
     }
 }
 
-/// How far the payload of a key is filled up.
+/// How far the payload is padded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Padding {
-    /// To whole blocks of the cipher: the text says how long the key is.
+    /// To whole blocks of the cipher: the length of the text reveals that of the key.
     Least,
-    /// As that of the longest key of its algorithm, where there is one: the text does not say how long the key is.
+    /// To the length for the longest key of its algorithm, if it is TDES or AES. The text then hides the key's length.
     Longest,
 }
 
-/// Length of a payload in bytes, for a key of so many bytes of this algorithm.
+/// Length in bytes of the payload for a key of `key_bytes` bytes and this algorithm.
 pub fn payload_bytes(version: Version, algorithm: u8, key_bytes: usize, padding: Padding) -> usize {
     let longest = match (padding, algorithm) {
         (Padding::Longest, b'A') => 32,
@@ -102,16 +102,16 @@ pub fn payload_bytes(version: Version, algorithm: u8, key_bytes: usize, padding:
     key_bytes.max(longest).saturating_add(LENGTH_BYTES).next_multiple_of(version.cipher_bytes())
 }
 
-/// How many random bytes such a payload has behind the key.
+/// Length in bytes of the random padding behind the key in such a payload.
 pub fn padding_bytes(version: Version, algorithm: u8, key_bytes: usize, padding: Padding) -> usize {
     payload_bytes(version, algorithm, key_bytes, padding) - LENGTH_BYTES - key_bytes
 }
 
-/// The clear payload: the length of the key in bits, the key, random bytes. `None` for a key of 8 KiB or more, and
-/// where it is not whole blocks of the cipher.
+/// The clear payload: the length of the key in bits, the key, random bytes. `None` for a key of 8 KiB or more, or if
+/// the payload is not whole blocks of the cipher.
 pub fn payload(version: Version, key: &[u8], random: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let bits = u16::try_from(key.len().checked_mul(8)?).ok()?;
-    // With its full length from the start: a vector that grows leaves copies behind.
+    // Allocated at full length: a vector that grows leaves copies of its bytes behind.
     let mut clear = Zeroizing::new(Vec::with_capacity(LENGTH_BYTES + key.len() + random.len()));
     clear.extend_from_slice(&bits.to_be_bytes());
     clear.extend_from_slice(key);
@@ -119,9 +119,9 @@ pub fn payload(version: Version, key: &[u8], random: &[u8]) -> Option<Zeroizing<
     clear.len().is_multiple_of(version.cipher_bytes()).then_some(clear)
 }
 
-/// The length in bytes of the key in a clear payload of at most 4 KiB, which stands behind its first two bytes, and
-/// whether it is one that keys of the algorithm have and the payload has room for; 0 where it is not. DES keys have 8
-/// bytes, TDES keys 16 or 24, AES keys 16, 24 or 32, others any number.
+/// The length in bytes of the key in a clear payload of at most 4 KiB, from its first two bytes, and whether it is
+/// valid. It must fit the payload, and the algorithm: DES keys have 8 bytes, TDES keys 16 or 24, AES keys 16, 24 or 32,
+/// others any number. An invalid length is returned as 0.
 pub fn key_length(clear: &[u8], algorithm: u8) -> (usize, Mask) {
     let Some((field, rest)) = clear.split_first_chunk::<LENGTH_BYTES>() else {
         return (0, Mask::NO);
@@ -136,15 +136,15 @@ pub fn key_length(clear: &[u8], algorithm: u8) -> (usize, Mask) {
         _ => Mask::zero(u64::from(bits & 7)).and(Mask::zero(u64::from(bytes)).not()),
     };
     let room = rest.len().min(usize::from(u16::MAX >> 3)) as u16;
-    // The difference is negative where there is too little room.
+    // The difference is negative if the payload is too short.
     let has_room = Mask::zero(u64::from(room.wrapping_sub(bytes) >> 15));
     let verdict = is_length.and(has_room);
     let [high, low] = bytes.to_be_bytes().map(|byte| verdict.keep(byte));
     (usize::from(u16::from_be_bytes([high, low])), verdict)
 }
 
-/// What the MAC of a block is of: the header, and the payload, clear or enciphered as the version wants it
-/// ([`Version::authenticates_clear`]). Whole blocks of the cipher.
+/// The message of a block's MAC, in whole blocks of the cipher: the header, then the payload.
+/// [`Version::authenticates_clear`] says whether clear or enciphered.
 pub fn authenticated(header: &[u8], payload: &[u8]) -> Zeroizing<Vec<u8>> {
     let mut all = Zeroizing::new(Vec::with_capacity(header.len() + payload.len()));
     all.extend_from_slice(header);
@@ -152,7 +152,7 @@ pub fn authenticated(header: &[u8], payload: &[u8]) -> Zeroizing<Vec<u8>> {
     all
 }
 
-/// Whether the MAC that a block has is the beginning of the one that was made, and all of its version.
+/// Whether `given` has the version's MAC length and equals the beginning of the computed MAC.
 pub fn verifies(version: Version, made: &[u8], given: &[u8]) -> Mask {
     let length = version.mac_bytes();
     if given.len() != length || made.len() < length {

@@ -1,7 +1,6 @@
-//! Key blocks that others have published, for the tests of this crate and, by its path, of those that open blocks in
-//! cards.
+//! Published key blocks, for the tests of this crate and, included by path, for tests that open blocks in cards.
 
-/// Protection key, block, key.
+/// Protection key, block, and key, in hexadecimal digits; the block as text.
 pub const PUBLISHED: &[(&str, &str, &str)] = &[
     // TR-31, A.7.2.1, A.7.2.2, A.7.3.1, A.7.3.2, A.7.4.
     (
@@ -40,7 +39,7 @@ pub const PUBLISHED: &[(&str, &str, &str)] = &[
         "C0112B0TX12S0100KS1800604B120F929280000042B758A2400AB598AE37782823DAF0BA4BDB0DAFF34915345CA169AE1F976A429EB139E5",
         "EDB380DD340BC2620247D445F5B8D678",
     ),
-    // A payShield, in the tests of openemv/tr31.
+    // From a payShield, in the tests of openemv/tr31.
     (
         "4141414141414141414141414141414141414141414141414141414141414141",
         "D0112B0TN00N000037DB9B046B7B0048785690759580ABC3B9842AB4BB7717B49E92528E575785D8123559376A2553B27BE94F054F4E971C",

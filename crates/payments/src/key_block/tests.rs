@@ -37,7 +37,7 @@ fn mac(version: Version, key: &[u8], message: &[u8]) -> Vec<u8> {
     text[text.len() - 8..].to_vec()
 }
 
-/// The key of a block, and whether the block is its maker's.
+/// The key of a block; the error is the fault of its text, or `None` if the MAC or the key length is wrong.
 fn open(protection: &[u8], text: &[u8]) -> Result<Vec<u8>, Option<Fault>> {
     let block = Block::parse(text).map_err(Some)?;
     let version = block.attributes().version;
@@ -102,8 +102,8 @@ fn every_character_changed_is_refused() {
     }
 }
 
-/// The weakness of A and C that the published notes name: the versions share their keys, so one letter is all that
-/// tells them apart, and the MAC covers it.
+/// Versions A and C use the same keys, so only the letter tells them apart, and the MAC covers it. Published notes call
+/// this a weakness.
 #[test]
 fn a_block_of_one_version_is_none_of_another() {
     let (protection, text, _) = PUBLISHED[0];
@@ -115,7 +115,7 @@ fn fault(text: &str) -> Option<(Cause, usize)> {
     Block::parse(text.as_bytes()).err().map(|fault| (fault.cause, fault.at))
 }
 
-/// A block of B with these attributes and optional blocks.
+/// The text of a block with these attributes and optional blocks, and this many zeros for payload and MAC.
 fn text(header: &str, optional: &str, hexadecimal: usize) -> String {
     let length = 16 + optional.len() + hexadecimal;
     format!("{}{length:04}{}{optional}{}", &header[..1], &header[1..], "0".repeat(hexadecimal))

@@ -1,4 +1,4 @@
-//! The text of a block, made.
+//! Writes the text of a key block.
 
 use super::HEADER_BYTES;
 use super::attributes::Attributes;
@@ -6,12 +6,12 @@ use super::optional::{OptionalBlock, PADDING, SHORT_HEAD};
 use super::parse::{Cause, Fault, read_header};
 use super::{BLOCK_BYTES_MAX, Version};
 
-/// The header of a block whose payload has so many bytes, with these optional blocks, and with one that fills it up
-/// where they do not fill blocks of the cipher.
+/// The header of a block with a payload of `payload_bytes` bytes and these optional blocks. A padding block is added if
+/// they do not fill whole blocks of the cipher.
 ///
 /// # Errors
-/// [`Fault`] at the character where one would stand that has no place there; [`Cause::Length`] for a payload that is
-/// not whole blocks of the cipher, and where the text would get too long.
+/// [`Fault`] at the place of a character that is not allowed; [`Cause::Length`] if the payload is not whole blocks of
+/// the cipher, or the text would be too long; [`Cause::OptionalOrder`] for more than 99 optional blocks.
 pub fn header(
     attributes: &Attributes,
     optional: &[OptionalBlock<'_>],
@@ -45,7 +45,7 @@ fn text_bytes(version: Version, header_bytes: usize, payload_bytes: usize) -> Op
     (is_whole && length <= BLOCK_BYTES_MAX).then_some(length)
 }
 
-/// The text of a block: header, enciphered payload, MAC.
+/// The text of a block: header, then enciphered payload and MAC in hexadecimal digits.
 pub fn assemble(header: &[u8], enciphered: &[u8], mac: &[u8]) -> Vec<u8> {
     let mut text = header.to_vec();
     for byte in enciphered.iter().chain(mac) {

@@ -1,5 +1,5 @@
-//! A thread that loses its processor between taking up tables and reading: what is published meanwhile holds for what
-//! it reads.
+//! A thread that loses its processor between taking up tables and reading: tables published meanwhile hold for what it
+//! reads.
 
 use super::*;
 use crate::{open_raw, open_tun, open_udp};
@@ -18,7 +18,7 @@ const OUTSIDE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), NAT
 const INSIDE: &str = "10.9.0.1";
 const THERE: &str = "10.9.0.2";
 
-/// Runs a test in a network of its own, with a thread whose looks it takes itself.
+/// Runs a test in a network namespace of its own, with a thread whose looks the test runs itself.
 fn with_thread(test: impl FnOnce(&Shared, Thread) + Send + 'static) {
     if needs::lacks(Need::Root) {
         return;
@@ -28,7 +28,7 @@ fn with_thread(test: impl FnOnce(&Shared, Thread) + Send + 'static) {
         if needs::did_without(Need::Tun, queues.is_none()) {
             return;
         }
-        // Else the kernel says something on the device by itself.
+        // Else the kernel sends packets on the device by itself.
         let _ = std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
         for words in ["link set lo up", "link set plane0 up", "addr add 10.9.0.1/24 dev plane0"] {
             assert!(Command::new("ip").args(words.split(' ')).status().unwrap().success(), "ip {words}");
@@ -66,7 +66,7 @@ fn a_datagram_of_an_sa_that_was_added_in_the_middle_of_a_look_is_not_unknown() {
         shared.publish(inbound(shared));
         let forged = [&SPI.to_be_bytes()[..], &1_u32.to_be_bytes(), &[0; 60]].concat();
         let sender = UdpSocket::bind((OUTSIDE.ip(), 0)).unwrap();
-        // Over loopback it is there once it was sent.
+        // Over loopback, a datagram has arrived once it was sent.
         sender.send_to(&forged, OUTSIDE).unwrap();
         thread.take_datagrams(SOCKETS);
         let counted = thread.core.figures().esp;

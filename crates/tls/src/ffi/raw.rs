@@ -1,4 +1,4 @@
-//! What the library has in C alone, on connections and configurations of its binding for Rust.
+//! Functions that the library has in C alone, on the connections and configurations of its Rust binding.
 
 use s2n_tls::callbacks::CertValidationInfo;
 use s2n_tls::config::Builder;
@@ -15,7 +15,7 @@ const ALERT: u8 = 21;
 pub(crate) const WARNING: u8 = 1;
 pub(crate) const FATAL: u8 = 2;
 
-/// `struct s2n_blob` (utils/s2n_blob.h): bytes that it does not own have nothing allocated, and do not grow.
+/// `struct s2n_blob` (utils/s2n_blob.h). A blob that does not own its bytes has nothing allocated, and does not grow.
 #[repr(C)]
 struct Blob {
     data: *mut u8,
@@ -24,16 +24,16 @@ struct Blob {
     growable: u32,
 }
 
-/// `s2n_result` (utils/s2n_result.h): zero where it went well.
+/// `s2n_result` (utils/s2n_result.h): zero for success.
 #[repr(C)]
 struct Outcome {
     error: c_int,
 }
 
 unsafe extern "C" {
-    /// Writes a record under the keys that the connection writes with now (tls/s2n_record.h). The library's interface
-    /// sends no alert of a caller's choice: this is the function by which it sends its own. The tests of certificates
-    /// of clients look at the alerts, and fail where another version changes it.
+    /// Writes a record under the connection's present keys (tls/s2n_record.h). The library's interface sends no alert
+    /// of a caller's choice; with this function it sends its own. The tests of clients' certificates look at the
+    /// alerts, and fail if another version of the library changes the function.
     fn s2n_record_write(connection: *mut s2n_connection, content: u8, bytes: *mut Blob) -> Outcome;
 }
 
@@ -42,37 +42,36 @@ unsafe extern "C" {
     fn malloc_trim(pad: usize) -> c_int;
 }
 
-/// Gives back to the kernel what is free of the memory that C and Rust share: after thousands of
-/// certificates are gone, or hundreds of connections had their buffers released.
+/// Gives free memory of C and Rust, which share it, back to the kernel. For use after thousands of certificates are
+/// gone, or hundreds of connections had their buffers released.
 pub fn give_back_memory() {
     // SAFETY: a call without conditions, from any thread; it looks at free memory alone.
     unsafe { malloc_trim(0) };
 }
 
-/// The library's own connection. The binding gives it out to nobody, but is that pointer and nothing else: as large as
-/// one, it has no room for anything beside it.
+/// The library's own connection. The binding does not give it out, but is just this pointer: a type as large as a
+/// pointer has no room for anything else.
 fn of_library(connection: &mut Connection) -> *mut s2n_connection {
     const { assert!(size_of::<Connection>() == size_of::<*mut s2n_connection>()) };
     // SAFETY: both are one pointer, as said above; the copy is used while the connection is borrowed.
     unsafe { std::mem::transmute_copy::<Connection, *mut s2n_connection>(connection) }
 }
 
-/// Sends an alert, its level and its number, under whatever keys the connection has by now; false where that cannot be
-/// done.
+/// Sends an alert, its level and its number, under the connection's present keys; false if it cannot be sent.
 pub(crate) fn alert(connection: &mut Connection, mut bytes: [u8; 2]) -> bool {
     let connection = of_library(connection);
     let mut blob = Blob { data: bytes.as_mut_ptr(), size: 2, allocated: 0, growable: 0 };
     let mut blocked: s2n_blocked_status::Type = 0;
     // SAFETY: the connection is alive, and nobody else uses it; the blob outlives the call, which reads its two bytes.
     unsafe {
-        // What lies ready goes before it: the library writes records into an empty buffer alone.
+        // Pending bytes go first: the library writes a record only into an empty buffer.
         s2n_flush(connection, &mut blocked) == 0
             && s2n_record_write(connection, ALERT, &mut blob).error == 0
             && s2n_flush(connection, &mut blocked) == 0
     }
 }
 
-/// What a client has shown, while the handshake goes on: the binding gives it out only later.
+/// The chain that a client has shown, while the handshake goes on; the binding gives it out only later.
 pub(crate) fn client_chain(connection: &mut Connection) -> Option<Vec<u8>> {
     let (mut bytes, mut length) = (null_mut(), 0);
     // SAFETY: the connection is alive; the library hands out memory of its own that is read before it goes on.
@@ -82,8 +81,9 @@ pub(crate) fn client_chain(connection: &mut Connection) -> Option<Vec<u8>> {
     }
 }
 
-/// Takes a final dot off the name that a client said. The name with it is the same host's, but the library finds no
-/// chain for it, and it would go on to backends as another name (RFC 6066, section 3, has no names with one).
+/// Removes a final dot from the name that a client sent. The name with the dot means the same host, but the library
+/// finds no chain for it, and backends would see it as another name. RFC 6066, section 3, has no names with a final
+/// dot.
 pub(crate) fn take_final_dot(connection: &mut Connection) {
     // SAFETY: the connection is alive, and nobody else uses it; the library says where in it the name lies, as text
     // that ends with a zero: one of its bytes before that zero becomes one.
@@ -98,15 +98,15 @@ pub(crate) fn take_final_dot(connection: &mut Connection) {
     }
 }
 
-/// Has the library take every certificate of a client, for a callback to decide.
+/// Has the library accept every certificate of a client, so that a callback decides.
 pub(crate) fn leave_to_callback(builder: &mut Builder) -> Result<(), Error> {
-    // SAFETY: a warning, and no condition on memory: whoever calls this sets a callback that accepts what its caller
-    // has verified.
+    // SAFETY: the function is marked unsafe as a warning, without a condition on memory. Callers set a callback that
+    // accepts only what its own caller has verified.
     unsafe { builder.disable_x509_verification()? };
     Ok(())
 }
 
-/// Tells the library what was decided of a client's certificates.
+/// Tells the library the verdict on a client's certificates.
 pub(crate) fn resolve(
     info: CertValidationInfo,
     connection: &mut Connection,

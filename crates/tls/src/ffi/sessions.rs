@@ -1,4 +1,4 @@
-//! The library's calls for sessions that a server keeps.
+//! The library's callbacks for sessions that a server keeps.
 
 use crate::sessions::SessionStore;
 use s2n_tls::config::Config;
@@ -11,25 +11,25 @@ use std::ffi::{CStr, c_int, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::Arc;
 
-/// Longest number of a session (RFC 5246, 7.4.1.2), and longest entry: a sealed session has some 100 bytes.
+/// Longest session number in bytes (RFC 5246, 7.4.1.2), and longest entry in bytes: a sealed session has some 100.
 const NUMBER_BYTES_MAX: u64 = 32;
 const ENTRY_BYTES_MAX: u64 = 4096;
 
-/// What the calls are told: where sessions are, and of which policy they are.
+/// Context of the callbacks: the store of sessions, and the policy that they belong to.
 pub(crate) struct Cache {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) policy: &'static str,
 }
 
-/// The library's own configuration: as of connections, the binding is that pointer and nothing else.
+/// The library's own configuration. As for connections, the binding is just this pointer.
 fn of_library(config: &Config) -> *mut s2n_config {
     const { assert!(size_of::<Config>() == size_of::<*mut s2n_config>()) };
     // SAFETY: both are one pointer: as large as one, it has no room for anything beside it.
     unsafe { std::mem::transmute_copy::<Config, *mut s2n_config>(config) }
 }
 
-/// Has the library keep sessions in a cache, which must outlive the configuration and all its connections; false where
-/// it refuses.
+/// Has the library keep sessions in `cache`, which must outlive the configuration and all its connections; false if the
+/// library refuses.
 pub(crate) fn keep_sessions(config: &Config, cache: &Cache, with_tickets: bool) -> bool {
     let data = std::ptr::from_ref(cache).cast_mut().cast::<c_void>();
     let config = of_library(config);
@@ -43,10 +43,11 @@ pub(crate) fn keep_sessions(config: &Config, cache: &Cache, with_tickets: bool) 
     }
 }
 
-/// A session's name: its policy, the server's name and its number, none of which can be read as part of another.
+/// A session's name in the store: policy, server name and number, separated so that none can be read as part of
+/// another. `None` for a number of no valid length.
 ///
 /// # Safety
-/// The library's own connection, and `count` bytes at `number`.
+/// `connection` is the library's own, and there are `count` bytes at `number`.
 unsafe fn name(
     cache: &Cache,
     connection: *mut s2n_connection,

@@ -9,9 +9,10 @@
 //!         | +134 n | payload
 //! ```
 //!
-//! The payload of a clear section is the private values one after the other; of a wrapped one, what
-//! [`unconfirmed`](super::unconfirmed) says. External tokens are clear, or wrapped (format X'82' ME, X'42' CRT) under a
-//! transport key of AES; their source is zero.
+//! The payload of a clear section is the private values one after the other;
+//! [`unconfirmed`](super::unconfirmed) describes that of a wrapped section. External tokens are
+//! clear, or wrapped (format X'82' ME, X'42' CRT) under a transport key of AES; their source is
+//! zero.
 
 use super::build::{Attributes, ClearKey, Lengths};
 use super::clear::{Read, crt_values, read_usage, usage_byte};
@@ -37,11 +38,11 @@ const USAGE: usize = 50;
 /// A wrapped private key, as it stands in a token.
 #[derive(Clone, Copy)]
 pub struct Wrapped<'a> {
-    /// Verification pattern of the APKA master key, in an external token of the transport key.
+    /// Verification pattern of the APKA master key, or in an external token of the transport key.
     pub pattern: &'a [u8; 8],
-    /// The object protection key, wrapped under that key.
+    /// The object protection key, wrapped under the master key or the transport key.
     pub opk: &'a [u8; OPK_FIELD_BYTES],
-    /// What the payload's hash covers before modulus and public exponent.
+    /// The data that the payload's hash covers before modulus and public exponent.
     pub associated_data: &'a [u8],
     /// The private values, wrapped under the object protection key.
     pub payload: &'a [u8],
@@ -49,7 +50,7 @@ pub struct Wrapped<'a> {
     pub lengths: Lengths,
 }
 
-/// What differs between the two forms.
+/// The differences between the two forms.
 struct Layout {
     form: Form,
     version: u8,
@@ -89,7 +90,7 @@ impl Layout {
         self.opk() + OPK_FIELD_BYTES
     }
 
-    /// Offset of the modulus.
+    /// Offset of the modulus in the section.
     const fn modulus(&self) -> usize {
         self.pattern() + PATTERN_FIELD_BYTES + 2
     }
@@ -207,13 +208,13 @@ pub enum SplitValues<'a> {
 impl Lengths {
     pub(crate) fn each(&self) -> [usize; 5] {
         match *self {
-            // One value stands five times, so that "none is zero" holds for both forms.
+            // The one value stands five times, so that "none is zero" holds for both forms.
             Self::Me { d } => [d; 5],
             Self::Crt { p, q, dp, dq, u } => [p, q, dp, dq, u],
         }
     }
 
-    /// Length of all private values together.
+    /// Length of all private values together, in bytes.
     pub fn total(&self) -> usize {
         match *self {
             Self::Me { d } => d,
@@ -221,7 +222,8 @@ impl Lengths {
         }
     }
 
-    /// Splits private values that follow one another; `None` where `values` has another length.
+    /// Splits private values that follow one another; `None` if `values` does not have their total
+    /// length.
     pub fn split<'a>(&self, values: &'a [u8]) -> Option<SplitValues<'a>> {
         if values.len() != self.total() {
             return None;
@@ -239,7 +241,8 @@ impl Lengths {
     }
 }
 
-/// Everything of a section before its key field, and the section's length; the caller has bounded the lengths.
+/// Writes everything of a section before its key field, with the section's length; the caller has
+/// bounded the lengths.
 fn write_start(
     layout: &Layout,
     wrapped: Option<Destination>,
@@ -284,7 +287,7 @@ fn write_start(
     bytes
 }
 
-/// The section of a clear key, or of a skeleton where there is none.
+/// The section of a clear key, or of a skeleton if no key is given.
 pub(crate) fn write_clear(
     form: Form,
     key: Option<&ClearKey<'_>>,
@@ -306,7 +309,7 @@ pub(crate) fn write_clear(
     bytes
 }
 
-/// A wrapped section, without key field, pattern and payload.
+/// A wrapped section with empty key field, pattern and payload.
 pub(crate) fn write_wrapped(
     destination: Destination,
     attributes: &Attributes,

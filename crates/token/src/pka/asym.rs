@@ -1,5 +1,5 @@
-//! The private values of an internal X'08' token: under an object protection key of TDES, and that under the ASYM
-//! master key.
+//! The private values of an internal X'08' token: enciphered under an object protection key of
+//! TDES, which is enciphered under the ASYM master key.
 //!
 //! ```text
 //! as the clear form, but
@@ -7,9 +7,10 @@
 //! +124 enciphered: confounder (8), p q dp dq U, padding to 8
 //! ```
 //!
-//! Each of the two is enciphered by TDES in outer CBC without an initialization vector. The hash at 4 covers the
-//! section from 28 on, in which the values from 124 on stand as they were before they were enciphered: who changes what
-//! the token says, its usage above all, would have to know the private key.
+//! Each of the two is enciphered by TDES in outer CBC without an initialization vector. The hash at
+//! 4 covers the section from 28 on, with the values from 124 on as they were before enciphering. To
+//! change the token's attributes, its usage above all, an attacker would have to know the private
+//! key.
 
 use super::build::{Attributes, ClearKey};
 use super::clear;
@@ -19,29 +20,29 @@ use super::transported::{self, Transported, TransportedBuilder};
 use super::{Form, INTERNAL, SectionHash, Source};
 use zeroize::Zeroizing;
 
-/// Length of the pattern of the ASYM master key.
+/// Length of the verification pattern of the ASYM master key in bytes.
 pub const ASYM_PATTERN_BYTES: usize = 16;
-/// Length of the field of the object protection key.
+/// Length of the field of the object protection key in bytes.
 pub const ASYM_OPK_FIELD_BYTES: usize = 32;
-/// Length of the random bytes before the object protection key in its field.
+/// Length of the random bytes before the object protection key in its field, in bytes.
 pub const ASYM_OPK_CONFOUNDER_BYTES: usize = 8;
 
 const SOURCE: usize = 29;
 const PATTERN: usize = 76;
 const OPK: usize = PATTERN + ASYM_PATTERN_BYTES;
 
-/// Private values under the ASYM master key.
+/// Private values that are wrapped under the ASYM master key.
 #[derive(Clone, Copy)]
 pub struct AsymWrapped<'a> {
     /// Verification pattern of the ASYM master key.
     pub pattern: &'a [u8; ASYM_PATTERN_BYTES],
-    /// The object protection key behind random bytes, enciphered under the master key.
+    /// The object protection key, with random bytes before it, enciphered under the master key.
     pub opk: &'a [u8; ASYM_OPK_FIELD_BYTES],
     /// The private values, enciphered under the object protection key.
     pub values: Transported<'a>,
 }
 
-/// Reads the fields that a clear section does not have.
+/// Reads the fields that a clear section does not have; also returns source and modulus.
 pub(crate) fn read<'a>(section: &Section<'a>) -> Result<(AsymWrapped<'a>, Source, &'a [u8]), PkaTokenError> {
     let source = Source::from_byte(section.byte(SOURCE)?);
     let source = source.ok_or(section.problem(SOURCE, super::Problem::Value))?;
@@ -49,16 +50,17 @@ pub(crate) fn read<'a>(section: &Section<'a>) -> Result<(AsymWrapped<'a>, Source
     Ok((AsymWrapped { pattern: section.array(PATTERN)?, opk: section.array(OPK)?, values }, source, modulus))
 }
 
-/// Builds an internal token in two steps: what is enciphered is known before it is.
+/// Builds an internal token in two steps, because the data to encipher must be known before they
+/// are enciphered.
 #[derive(Clone)]
 pub struct AsymBuilder(TransportedBuilder);
 
 impl AsymBuilder {
-    /// Begins the token of a key; also the private values that are to be enciphered, of which the caller fills the
-    /// first [`AsymBuilder::confounder_bytes`] with random ones.
+    /// Begins the token of a key. Also returns the private values to be enciphered; the caller
+    /// fills their first [`AsymBuilder::confounder_bytes`] bytes with random ones.
     ///
     /// # Errors
-    /// As [`clear_token`](super::clear_token); an exponent alone has no such token.
+    /// As [`clear_token`](super::clear_token); a key with an exponent alone has no such token.
     pub fn new(
         source: Source,
         key: &ClearKey<'_>,
@@ -72,19 +74,19 @@ impl AsymBuilder {
         Ok((Self(builder), secret))
     }
 
-    /// Length of the random bytes in front of the private values.
+    /// Number of random bytes before the private values.
     pub fn confounder_bytes(&self) -> usize {
         self.0.confounder_bytes()
     }
 
-    /// Puts in what the hash covers as well: the pattern of the master key, and the object protection key enciphered
-    /// under it.
+    /// Writes further fields that the hash covers: the pattern of the master key, and the object
+    /// protection key enciphered under it.
     pub fn put_key(&mut self, pattern: &[u8; ASYM_PATTERN_BYTES], opk: &[u8; ASYM_OPK_FIELD_BYTES]) {
         self.0.section[PATTERN..OPK].copy_from_slice(pattern);
         self.0.section[OPK..OPK + ASYM_OPK_FIELD_BYTES].copy_from_slice(opk);
     }
 
-    /// What the hash covers, where this is what is enciphered.
+    /// The data that the hash covers, if these are the private values to be enciphered.
     ///
     /// # Panics
     /// As [`TransportedBuilder::hashed`].
@@ -92,7 +94,7 @@ impl AsymBuilder {
         self.0.hashed(secret)
     }
 
-    /// The token.
+    /// The finished token.
     ///
     /// # Panics
     /// As [`TransportedBuilder::finish`].

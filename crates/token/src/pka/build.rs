@@ -1,6 +1,6 @@
 //! Builders of whole tokens: public, clear, skeleton, internal.
 //!
-//! What a builder makes, [`PkaToken::parse`](super::PkaToken::parse) reads.
+//! [`PkaToken::parse`](super::PkaToken::parse) reads every token that a builder makes.
 
 use super::aes;
 use super::clear;
@@ -14,14 +14,14 @@ use super::{
 };
 use zeroize::Zeroizing;
 
-/// What a private token says beside its key.
+/// The attributes of a private token beside its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// What the key may be used for.
+    /// The uses of the key.
     pub usage: Usage,
-    /// XLATE-OK.
+    /// XLATE-OK: whether the key may be translated to another transport key.
     pub translatable: bool,
-    /// The private-key name.
+    /// The private-key name; none for a token without a name.
     pub name: Option<[u8; NAME_BYTES]>,
 }
 
@@ -115,7 +115,7 @@ impl Lengths {
         if form.is_crt() { Self::Crt { p: 0, q: 0, dp: 0, dq: 0, u: 0 } } else { Self::Me { d: 0 } }
     }
 
-    /// The form of internal token that holds such a key.
+    /// The form of an internal token that holds such a key.
     pub fn form(&self) -> Form {
         match self {
             Self::Me { .. } => Form::MeAes,
@@ -140,7 +140,7 @@ pub fn public_token(n: &[u8], e: &[u8]) -> Result<Vec<u8>, PkaTokenError> {
 /// An external token of a clear private key.
 ///
 /// # Errors
-/// As [`public_token`]; also where the key is not of the form, X'02' is asked for more than 1024
+/// As [`public_token`]; also if the key does not have the form, X'02' is asked for more than 1024
 /// bits, or a private value is empty or longer than the modulus.
 pub fn clear_token(
     form: Form,
@@ -164,7 +164,7 @@ pub fn clear_token(
     Ok(token)
 }
 
-/// An external token to generate a key of `modulus_bits` from.
+/// An external skeleton token, to generate a key with a modulus of `modulus_bits` from.
 ///
 /// # Errors
 /// As [`clear_token`].
@@ -201,7 +201,8 @@ fn private_section(
     }
 }
 
-/// Builds a token with a wrapped private key in two steps: what the wrapping covers is known before the key is wrapped.
+/// Builds a token with a wrapped private key in two steps, because the data that the wrapping
+/// covers must be known before the key is wrapped.
 pub struct WrappedBuilder {
     destination: Destination,
     section: Vec<u8>,
@@ -240,22 +241,22 @@ impl WrappedBuilder {
         })
     }
 
-    /// What the hash within the payload covers, one after the other: the associated data, modulus and
-    /// public exponent.
+    /// The data that the hash within the payload covers, one after the other: the associated data,
+    /// modulus and public exponent.
     pub fn hashed(&self) -> [&[u8]; 3] {
         let [n, e] = &self.public;
         [&self.section[self.fields.associated_data.clone()], n, e]
     }
 
-    /// Length that the wrapped payload must have.
+    /// Length that the wrapped payload must have, in bytes.
     pub fn payload_bytes(&self) -> usize {
         self.payload_bytes
     }
 
-    /// The token.
+    /// The finished token.
     ///
     /// # Panics
-    /// If the payload has not [`WrappedBuilder::payload_bytes`].
+    /// If the payload does not have the length [`WrappedBuilder::payload_bytes`].
     pub fn finish(&self, opk: &[u8; OPK_FIELD_BYTES], pattern: &[u8; 8], payload: &[u8]) -> Vec<u8> {
         let mut section = self.section.clone();
         section[self.fields.opk.clone()].copy_from_slice(opk);

@@ -1,13 +1,14 @@
-//! What a token says of the work that its key makes, before anything of it is checked.
+//! The claims of a token about the cost of operations with its key, before anything in it is
+//! checked.
 
 use super::{HEADER_BYTES, stated_length};
 
-/// What one section says of an operation with the key.
+/// A claim of one section about operations with the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim<'a> {
-    /// There is a private RSA key.
+    /// The token has a private RSA key.
     Private {
-        /// Whether as CRT components.
+        /// Whether the key is held as CRT components.
         is_crt: bool,
     },
     /// The public values of an RSA key, X'04'.
@@ -19,20 +20,22 @@ pub enum Claim<'a> {
     },
     /// A key of an elliptic curve, X'20' or X'21'.
     Curve {
-        /// Type of the curve; none where the section ends before it.
+        /// Type of the curve; none if the section ends before it.
         kind: Option<u8>,
         /// Length of the prime in bits.
         bits: u16,
     },
 }
 
-/// The token that starts a field, as long as its header says; empty where the field is shorter.
+/// The token at the beginning of a field, as long as its header says; empty if the field is
+/// shorter.
 pub fn stated_token(field: &[u8]) -> &[u8] {
     stated_length(field).and_then(|length| field.get(..length)).unwrap_or_default()
 }
 
-/// What the sections of the token that starts a field say, in their order; what lies behind the end of a section is
-/// zero. It ends with the first that does not lie within the token.
+/// The claims of the sections of the token at the beginning of a field, in their order. Bytes
+/// beyond the end of a section read as zero. The claims end with the first section that does not
+/// lie within the token.
 pub fn claims(field: &[u8]) -> impl Iterator<Item = Claim<'_>> {
     let mut rest = stated_token(field).get(HEADER_BYTES..).unwrap_or_default();
     let sections = std::iter::from_fn(move || {

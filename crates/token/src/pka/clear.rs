@@ -8,9 +8,9 @@
 //!         | +124 confounder (8) | +132 p q dp dq U, padding to 8 from 124 on, n
 //! ```
 //!
-//! Programs send clear tokens whose hashes are zero, which are not checked then. The forms under a transport key are in
-//! [`super::transported`], the internal X'08' in [`super::asym`]; an internal X'02', under the ASYM master key too, is
-//! refused as not served.
+//! Programs send clear tokens whose hashes are zero; these hashes are not checked. The forms under
+//! a transport key are in [`super::transported`], the internal X'08' in [`super::asym`]. An
+//! internal X'02', also under the ASYM master key, is refused as not served.
 
 use super::asym;
 use super::build::{Attributes, ClearKey, Lengths};
@@ -23,16 +23,17 @@ use super::{
 use std::ops::Range;
 use zeroize::Zeroizing;
 
-/// Length of an X'02' section.
+/// Length of an X'02' section in bytes.
 const ME_BYTES: usize = 364;
 const ME_FIELD_BYTES: usize = ME1024_BITS_MAX / 8;
 const ME_EXPONENT: usize = 108;
 const ME_MODULUS: usize = 236;
-/// Offset of the lengths of X'08', which X'02' does not have.
+/// Offset of the lengths in X'08'; X'02' has none.
 pub(crate) const LENGTHS: usize = CRT_LENGTHS;
 const CRT_LENGTHS: usize = 54;
 const CRT_PADDING: usize = 70;
-/// Offset of what an internal X'08' has of its master key.
+/// Offset of the master key's pattern and the enciphered object protection key in an internal
+/// X'08'.
 const CRT_MASTER_KEY: usize = 76;
 const ME_CONFOUNDER: usize = ME_EXPONENT - ME_CONFOUNDER_BYTES;
 const CRT_CONFOUNDER: usize = CRT_VALUES - CRT_CONFOUNDER_BYTES;
@@ -50,10 +51,10 @@ const TRANSPORTED_ME: u8 = 0x82;
 const TRANSPORTED_CRT: u8 = 0x42;
 /// Format byte of a CRT key under the ASYM master key.
 pub(crate) const INTERNAL_CRT: u8 = 0x08;
-/// XLATE-OK within the usage byte.
+/// The XLATE-OK bit in the usage byte.
 const TRANSLATABLE: u8 = 0x02;
 
-/// A private section with what the rest of the token is checked against.
+/// A private section, with the modulus and hash that the rest of the token is checked against.
 pub(crate) struct Read<'a> {
     pub(crate) section: PrivateSection<'a>,
     pub(crate) modulus: &'a [u8],
@@ -108,7 +109,7 @@ pub(crate) fn read<'a>(
     })
 }
 
-/// Refuses a source, pattern or object protection key where no master key wraps.
+/// Refuses a source, pattern or object protection key in a section that no master key wraps.
 fn no_master_key(section: &Section<'_>, form: Form) -> Result<(), PkaTokenError> {
     section.reserved(29, 1)?;
     if form == Form::Crt { section.reserved(CRT_MASTER_KEY, CRT_CONFOUNDER - CRT_MASTER_KEY) } else { Ok(()) }
@@ -119,8 +120,8 @@ pub(crate) fn transported_format(form: Form) -> u8 {
     if form == Form::Crt { TRANSPORTED_CRT } else { TRANSPORTED_ME }
 }
 
-/// Where the fields of an X'02' section lie that a transport key enciphers, how much shorter than its field the modulus
-/// is, and the modulus.
+/// The range of an X'02' section that a transport key enciphers, the number of leading zero bytes
+/// in the modulus field, and the modulus.
 pub(crate) fn me_fields<'a>(section: &Section<'a>) -> Result<(Range<usize>, usize, &'a [u8]), PkaTokenError> {
     if section.len() != ME_BYTES {
         return Err(section.problem(2, Problem::OutOfArea));
@@ -131,7 +132,8 @@ pub(crate) fn me_fields<'a>(section: &Section<'a>) -> Result<(Range<usize>, usiz
     Ok((ME_CONFOUNDER..ME_MODULUS, padding, &modulus[padding..]))
 }
 
-/// Where the fields of an X'08' section lie that a transport key enciphers, the lengths of those, and the modulus.
+/// The range of an X'08' section that a transport key enciphers, the lengths of its private values,
+/// and the modulus.
 pub(crate) fn crt_fields<'a>(
     section: &Section<'a>,
 ) -> Result<(Range<usize>, Lengths, &'a [u8]), PkaTokenError> {
@@ -154,7 +156,7 @@ pub(crate) fn crt_fields<'a>(
     Ok((CRT_CONFOUNDER..end, lengths, section.range(end, n)?))
 }
 
-/// Where the fields of a section with private values of these lengths lie that a transport key enciphers.
+/// The range that a transport key enciphers in a section with private values of these lengths.
 pub(crate) fn enciphered(form: Form, lengths: Lengths) -> Range<usize> {
     match form {
         Form::Crt => CRT_CONFOUNDER..CRT_VALUES + lengths.total().next_multiple_of(8),
@@ -182,7 +184,7 @@ fn read_crt<'a>(section: &Section<'a>) -> Result<(PrivateValues<'a>, &'a [u8]), 
     Ok((values, n))
 }
 
-/// Either all of a key's fields are there, or none of them.
+/// The private values of a section in which either all or none of a key's fields are present.
 pub(crate) fn crt_values<'a>(
     section: &Section<'a>,
     lengths_at: usize,
@@ -197,7 +199,7 @@ pub(crate) fn crt_values<'a>(
     }
 }
 
-/// Reads the usage and translation byte.
+/// Reads the byte of usage and translation (XLATE-OK) at `at`.
 pub(crate) fn read_usage(section: &Section<'_>, at: usize) -> Result<(Usage, bool), PkaTokenError> {
     let byte = section.byte(at)?;
     let usage = match byte & !TRANSLATABLE {
@@ -210,12 +212,13 @@ pub(crate) fn read_usage(section: &Section<'_>, at: usize) -> Result<(Usage, boo
     Ok((usage, byte & TRANSLATABLE != 0))
 }
 
-/// The usage and translation byte.
+/// The byte of usage and translation for these attributes.
 pub(crate) fn usage_byte(attributes: &Attributes) -> u8 {
     attributes.usage.bits() | if attributes.translatable { TRANSLATABLE } else { 0 }
 }
 
-/// The section of a clear key, or of a skeleton where there is none. The caller has bounded the lengths.
+/// The section of a clear key, or of a skeleton if no key is given. The caller has bounded the
+/// lengths.
 pub(crate) fn write(
     form: Form,
     key: Option<&ClearKey<'_>>,

@@ -14,12 +14,13 @@
 //! derivation     X'23', optional: +4 algorithm | +5 key type | +6 bits
 //! ```
 //!
-//! Q is an uncompressed point (SEC 1, 2.3.3), of Ed25519 the public key of RFC 8032; the private value is the scalar,
-//! as long as p, of Ed25519 the 32 bytes that RFC 8032 calls the private key.
+//! Q is an uncompressed point (SEC 1, 2.3.3), for Ed25519 the public key of RFC 8032. The private
+//! value is the scalar, as long as p; for Ed25519, the 32 bytes that RFC 8032 calls the private
+//! key.
 //!
-//! A view ([`EccToken`]) says of the key no more than [`PkaToken`](super::PkaToken) does: a public key is a claim.
-//! Source: *z/OS ICSF Application Programmer's Guide*, "ECC key token format". What that leaves open is in
-//! [`unconfirmed`](super::unconfirmed).
+//! A view ([`EccToken`]) checks no more of the key than [`PkaToken`](super::PkaToken) does: a
+//! public key is a claim. Source: *z/OS ICSF Application Programmer's Guide*, "ECC key token
+//! format". Values that it leaves open are in [`unconfirmed`](super::unconfirmed).
 
 mod build;
 mod key_values;
@@ -50,12 +51,12 @@ const FORMAT_TRANSPORTED: u8 = 0x42;
 /// First byte of an uncompressed point.
 const UNCOMPRESSED: u8 = 0x04;
 
-/// Longest data of its user's that a token binds its private key to, in bytes.
+/// Greatest length of user data that a token binds its private key to, in bytes.
 pub const USER_DATA_BYTES_MAX: usize = 100;
 /// Length of the key derivation data of PKA_Key_Token_Build in bytes.
 pub const DERIVATION_BYTES: usize = 4;
 
-/// A curve of which keys are served.
+/// A curve whose keys are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EccCurve {
     /// NIST P-224.
@@ -77,7 +78,7 @@ pub enum EccCurve {
 }
 
 impl EccCurve {
-    /// Every one.
+    /// Every curve.
     pub const ALL: [Self; 8] = [
         Self::P224,
         Self::P256,
@@ -123,7 +124,7 @@ impl EccCurve {
         }
     }
 
-    /// The name that standards have for it.
+    /// Name of the curve in standards.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P224 => "P-224",
@@ -137,11 +138,11 @@ impl EccCurve {
         }
     }
 
-    /// The curve of a type and length.
+    /// The curve with this type and length.
     ///
     /// # Errors
-    /// [`Problem::Curve`] for one that CCA has and that is not served, [`Problem::Value`] for one that it does not
-    /// have.
+    /// [`Problem::Curve`] for a curve that CCA has and this system does not serve,
+    /// [`Problem::Value`] for any other.
     pub fn of(kind: u8, bits: usize) -> Result<Self, Problem> {
         let named = |curve: &Self| (curve.kind(), curve.bits()) == (kind, bits);
         match (Self::ALL.into_iter().find(named), kind, bits) {
@@ -153,20 +154,21 @@ impl EccCurve {
         }
     }
 
-    /// Whether bytes have the form of a public key; whether they are a point of the curve is not asked.
+    /// Whether bytes have the form of a public key; whether they are a point of the curve is not
+    /// checked.
     fn has_form(self, point: &[u8]) -> bool {
         point.len() == self.point_bytes() && (self == Self::Ed25519 || point[0] == UNCOMPRESSED)
     }
 }
 
-/// Which key EC_Diffie-Hellman may derive with a private key.
+/// The keys that EC_Diffie-Hellman may derive with a private key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Derivation {
-    /// Its algorithm.
+    /// Algorithm of the derived key.
     pub algorithm: DerivedAlgorithm,
-    /// Its type.
+    /// Type of the derived key.
     pub key_type: DerivedType,
-    /// Its length in bits: 64, 128 or 192 of DES, 128, 192 or 256 of AES.
+    /// Length of the derived key in bits: 64, 128 or 192 for DES; 128, 192 or 256 for AES.
     pub bits: u16,
 }
 
@@ -174,9 +176,9 @@ pub struct Derivation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DerivedAlgorithm {
-    /// X'01'.
+    /// X'01': DES.
     Des = 0x01,
-    /// X'02'.
+    /// X'02': AES.
     Aes = 0x02,
 }
 
@@ -195,7 +197,8 @@ pub enum DerivedType {
 }
 
 impl Derivation {
-    /// Reads the key derivation data of PKA_Key_Token_Build, which stand in X'23' as well.
+    /// Reads the key derivation data of PKA_Key_Token_Build, which X'23' also holds; none for
+    /// values without a meaning.
     pub fn from_bytes(bytes: [u8; DERIVATION_BYTES]) -> Option<Self> {
         let [algorithm, key_type, high, low] = bytes;
         let algorithm = match algorithm {
@@ -218,44 +221,45 @@ impl Derivation {
         lengths.contains(&bits).then_some(Self { algorithm, key_type, bits })
     }
 
-    /// The key derivation data.
+    /// The key derivation data, as PKA_Key_Token_Build takes them.
     pub fn to_bytes(self) -> [u8; DERIVATION_BYTES] {
         let [high, low] = self.bits.to_be_bytes();
         [self.algorithm as u8, self.key_type as u8, high, low]
     }
 }
 
-/// What a private token says beside its key.
+/// The attributes of a private token beside its key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EccAttributes {
     /// Usage, translation and label.
     pub common: Attributes,
     /// ECC-VER1: the private section is of version X'01'.
     pub is_version_1: bool,
-    /// Data of the user's, at most [`USER_DATA_BYTES_MAX`] bytes, that the private key is bound to.
+    /// User data that the private key is bound to, at most [`USER_DATA_BYTES_MAX`] bytes.
     pub user_data: Vec<u8>,
-    /// Which key may be derived with it; in version X'01' only.
+    /// The keys that may be derived with the private key; in version X'01' only.
     pub derivation: Option<Derivation>,
 }
 
 /// A wrapped private key, as it stands in a token.
 #[derive(Clone, Copy)]
 pub struct EccWrapped<'a> {
-    /// Verification pattern of the APKA master key, in an external token of the transport key.
+    /// Verification pattern of the APKA master key, or in an external token of the transport key.
     pub pattern: &'a [u8; 8],
     /// The object protection key, wrapped under that master key; zero in an external token.
     pub opk: &'a [u8; OPK_FIELD_BYTES],
-    /// The private value, wrapped under the object protection key, in an external token under the transport key itself.
+    /// The private value, wrapped under the object protection key; in an external token, under the
+    /// transport key itself.
     pub payload: &'a [u8],
-    /// What the hash in the payload covers, one after the other: the associated data, the source, and all that follows
-    /// the private section.
+    /// The data that the hash in the payload covers, one after the other: the associated data, the
+    /// source, and everything after the private section.
     pub hashed: [&'a [u8]; 3],
 }
 
-/// What a private section holds.
+/// The private value in a private section.
 #[derive(Clone, Copy)]
 pub enum EccValue<'a> {
-    /// Nothing yet: a skeleton to generate a key from.
+    /// No value yet: a skeleton to generate a key from.
     Skeleton,
     /// A clear private value.
     Clear(&'a [u8]),
@@ -265,27 +269,27 @@ pub enum EccValue<'a> {
     Transported(EccWrapped<'a>),
 }
 
-/// A private section.
+/// A private section: attributes of the key, and its private value.
 #[derive(Clone, Copy)]
 pub struct EccPrivate<'a> {
-    /// Whether it is of version X'01'.
+    /// Whether the section is of version X'01'.
     pub is_version_1: bool,
-    /// What the key may be used for.
+    /// The uses of the key.
     pub usage: Usage,
     /// XLATE-OK: the key may be translated to another transport key.
     pub translatable: bool,
-    /// Where the key came from; of a token under a transport key nothing, or that it was generated at random.
+    /// The origin of the key; under a transport key none, or that it was generated at random.
     pub source: Option<Source>,
-    /// The label.
+    /// The label of the key; none in a section without a label.
     pub name: Option<&'a [u8; NAME_BYTES]>,
-    /// Data of the user's.
+    /// User data that the private key is bound to.
     pub user_data: &'a [u8],
-    /// The private value.
+    /// The private value, clear or wrapped, or none.
     pub value: EccValue<'a>,
     curve: EccCurve,
 }
 
-/// A validated token.
+/// A token that has passed all checks of its layout.
 #[derive(Clone, Copy)]
 pub struct EccToken<'a> {
     bytes: &'a [u8],
@@ -296,14 +300,14 @@ pub struct EccToken<'a> {
     derivation: Option<Derivation>,
 }
 
-/// Whether a field begins with a PKA token of an elliptic curve, as its first section says.
+/// Whether a field begins with a PKA token of an elliptic curve, by its first section.
 pub fn is_ecc(field: &[u8]) -> bool {
     super::stated_length(field).is_some()
         && matches!(field.get(HEADER_BYTES), Some(&(ECC_PRIVATE_SECTION | PUBLIC_SECTION)))
 }
 
 impl<'a> EccToken<'a> {
-    /// Reads a token that starts `field`; bytes after its stated length are not looked at.
+    /// Reads the token at the beginning of `field`; bytes after its stated length are not read.
     ///
     /// # Errors
     /// [`PkaTokenError`] names the section, the offset in it and the rule that it breaks.
@@ -338,22 +342,22 @@ impl<'a> EccToken<'a> {
         Ok(Self { bytes, origin, curve, private, point, derivation })
     }
 
-    /// The bytes of the token, as long as it states.
+    /// The bytes of the token, up to its stated length.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Where it may be used.
+    /// The systems for which the token is made.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Its curve.
+    /// Curve of the token's key.
     pub fn curve(&self) -> EccCurve {
         self.curve
     }
 
-    /// Its private section; `None` for a public token.
+    /// The token's private section; `None` for a public token.
     pub fn private(&self) -> Option<&EccPrivate<'a>> {
         self.private.as_ref()
     }
@@ -363,12 +367,12 @@ impl<'a> EccToken<'a> {
         self.point
     }
 
-    /// Which key EC_Diffie-Hellman may derive with the private key.
+    /// The keys that EC_Diffie-Hellman may derive with the private key.
     pub fn derivation(&self) -> Option<Derivation> {
         self.derivation
     }
 
-    /// What a token built from this one would say beside its key.
+    /// The attributes beside the key, for a new token like this one.
     pub fn attributes(&self) -> EccAttributes {
         let Some(private) = &self.private else { return EccAttributes::default() };
         EccAttributes {
@@ -467,7 +471,7 @@ struct Associated<'a> {
     user_data: &'a [u8],
 }
 
-/// Reads the associated data, which repeat what the section says.
+/// Reads the associated data, which must repeat the section's fields.
 fn read_associated<'a>(section: &Section<'a>) -> Result<Associated<'a>, PkaTokenError> {
     let wrong = |at, problem| Err(section.problem(ASSOCIATED + at, problem));
     let byte = |at| section.byte(ASSOCIATED + at);

@@ -1,4 +1,5 @@
-//! Why a PKA token is refused: which section, where in it, which rule; and the codes of a verb that refuses it.
+//! Why a PKA token is refused: the section, the offset in it and the rule; and the codes of a verb
+//! that refuses it.
 
 use wire::Codes;
 use wire::code;
@@ -23,17 +24,17 @@ pub enum Problem {
     Version,
     /// A token or section of a kind that is not served.
     NotServed,
-    /// A section that may not stand there.
+    /// A section at a place where it may not stand.
     Order,
     /// A reserved byte is not zero.
     Reserved,
-    /// A field holds a value that has no meaning there.
+    /// A field holds a value that has no meaning in it.
     Value,
     /// An elliptic curve that is not served.
     Curve,
     /// Two fields contradict each other.
     Inconsistent,
-    /// A hash over the token's own bytes does not agree.
+    /// A hash over the token's own bytes does not match.
     Hash,
 }
 

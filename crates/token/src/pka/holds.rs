@@ -1,5 +1,5 @@
-//! What a PKA token holds, read section by section: more kinds of sections than [`PkaToken`](super::PkaToken)
-//! supports, since tokens of other systems are stored here too.
+//! Classifies a PKA token section by section. It knows more kinds of sections than
+//! [`PkaToken`](super::PkaToken) supports, since tokens of other systems are stored here too.
 //!
 //! | section | format byte at | clear | under a transport key | under a master key | its pattern at |
 //! |---|---|---|---|---|---|
@@ -10,14 +10,14 @@
 //! | X'31' RSA, CRT | 11 | X'40' | X'42' | X'08' APKA | 116 |
 //! | X'20' ECC | 10 | X'40' | X'42' | X'08' APKA | 16 |
 //!
-//! X'04' and X'21' hold public keys, X'10' a name, X'23' how to derive.
+//! X'04' and X'21' hold public keys, X'10' a name, X'23' the parameters of key derivation.
 
 use super::{EXTERNAL, HEADER_BYTES, INTERNAL};
 use crate::holds::{DescribeError, Holds, Under};
 use std::ops::Range;
 use wire::control::Register;
 
-/// Where a kind of private section says what it holds.
+/// The offsets and format bytes that tell whether a kind of private section is clear or wrapped.
 struct Private {
     format_at: usize,
     clear: u8,
@@ -25,7 +25,7 @@ struct Private {
     internal: u8,
     register: Register,
     pattern_at: Option<usize>,
-    /// All zero in a clear section without a key.
+    /// Range of the fields that are all zero in a clear section without a key.
     skeleton: Range<usize>,
 }
 
@@ -42,8 +42,8 @@ const fn private(section: u8) -> Option<Private> {
     Some(Private { format_at, clear, transported, internal, register, pattern_at, skeleton })
 }
 
-/// What a token that starts `field` holds, and its length in bytes. Of several keys the one that needs
-/// most care counts: clear, then wrapped, then public.
+/// The kind of key in the token at the beginning of `field`, and the token's length in bytes. Of
+/// several keys the one that needs most care counts: clear, then wrapped, then public.
 pub(crate) fn holds(field: &[u8]) -> Result<(Holds, usize), DescribeError> {
     let length = DescribeError::Length { given: field.len() };
     let header = field.first_chunk::<HEADER_BYTES>().ok_or(length)?;
@@ -53,7 +53,7 @@ pub(crate) fn holds(field: &[u8]) -> Result<(Holds, usize), DescribeError> {
     let bytes = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let mut rest = field.get(HEADER_BYTES..bytes).ok_or(length)?;
     let mut holds = Holds::Nothing;
-    // A skeleton has a public section too, which says what is to be generated.
+    // A skeleton has a public section too, with the parameters of the key to generate.
     let mut skeleton = false;
     while !rest.is_empty() {
         let header = rest.first_chunk::<4>().ok_or(length)?;
@@ -72,19 +72,19 @@ pub(crate) fn holds(field: &[u8]) -> Result<(Holds, usize), DescribeError> {
     Ok((if skeleton && holds == Holds::Public { Holds::Nothing } else { holds }, bytes))
 }
 
-/// A section of a PKA token, of whatever kind.
+/// The header of a section of a PKA token, of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SectionHeader {
-    /// Identifier.
+    /// Identifier of the section, such as X'04'.
     pub id: u8,
-    /// Version.
+    /// Version of the section.
     pub version: u8,
-    /// Length in bytes.
+    /// Length of the section in bytes.
     pub bytes: usize,
 }
 
-/// The sections of the token that starts a field, as their headers say; it ends with the first that does not lie within
-/// the token.
+/// The headers of the sections of the token at the beginning of a field. They end with the first
+/// section that does not lie within the token.
 pub fn sections(field: &[u8]) -> impl Iterator<Item = SectionHeader> + '_ {
     let end = super::stated_length(field).unwrap_or(0);
     let mut rest = field.get(HEADER_BYTES..end).unwrap_or_default();
@@ -97,7 +97,7 @@ pub fn sections(field: &[u8]) -> impl Iterator<Item = SectionHeader> + '_ {
     })
 }
 
-/// What one section holds; `None` for one that holds no key by its kind.
+/// The kind of key in one section; `None` for a kind of section that never holds a key.
 fn section_holds(section: &[u8]) -> Result<Option<Holds>, DescribeError> {
     let kind = match section[0] {
         0x04 | 0x21 => return Ok(Some(Holds::Public)),

@@ -6,8 +6,8 @@
 //!                                | 16 U | 18 n, e, p, q, dp, dq, U
 //! ```
 //!
-//! To ask for a generated key only the bits, e and its length are given. Callers pass buffers of
-//! fixed size: bytes after the last field are not looked at.
+//! For a key to be generated only the bits, e and its length are given. Callers pass buffers of
+//! fixed size: bytes after the last field are not read.
 
 use super::CrtComponents;
 use super::build::ClearKey;
@@ -43,7 +43,7 @@ impl std::fmt::Display for KeyValuesError {
 
 impl std::error::Error for KeyValuesError {}
 
-/// What a key-values structure gives.
+/// The key in a key-values structure.
 #[derive(Clone, Copy)]
 pub enum KeyValues<'a> {
     /// A key to be generated.
@@ -68,8 +68,8 @@ impl<'a> KeyValues<'a> {
     /// Reads the structure of RSA-PUBL, RSA-PRIV or RSA-AESM.
     ///
     /// # Errors
-    /// [`Problem::OutOfArea`] where lengths and structure do not agree; [`Problem::Inconsistent`]
-    /// where the modulus has not the stated bits, or some but not all of a key is given.
+    /// [`Problem::OutOfArea`] if lengths and structure do not agree; [`Problem::Inconsistent`] if
+    /// the modulus does not have the stated bits, or only a part of a key is given.
     pub fn modulus_exponent(structure: &'a [u8]) -> Result<Self, KeyValuesError> {
         let [bits, n, e, d] = halfwords(structure)?;
         let [n, e, d] = fields(structure, 8, [n, e, d])?;
@@ -103,7 +103,7 @@ impl<'a> KeyValues<'a> {
     }
 }
 
-/// A modulus is right-justified in as many bytes as its bits need.
+/// Refuses a modulus that is not exactly as long as its stated bits; accepts an empty one.
 fn check_bits(bits: usize, n: &[u8]) -> Result<(), KeyValuesError> {
     if n.is_empty() || (super::bit_length(n) == bits && n.len() == bits.div_ceil(8)) {
         Ok(())

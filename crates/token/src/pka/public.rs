@@ -1,15 +1,15 @@
 //! The RSA public section X'04'.
 //!
 //! +4 zero (2) | +6 exponent length xxx | +8 modulus length in bits | +10 modulus length yyy, zero
-//! where a private section carries the modulus | +12 exponent | +12+xxx modulus.
+//! if a private section holds the modulus | +12 exponent | +12+xxx modulus.
 
 use super::error::{PkaTokenError, Problem};
 use super::section::{Section, halfword, start};
 use super::{MODULUS_BITS_MAX, MODULUS_BITS_MIN, bit_length};
 
-/// Identifier of the section.
+/// Identifier of the public section.
 pub(crate) const PUBLIC_SECTION: u8 = 0x04;
-/// Offset of the exponent.
+/// Offset of the exponent in the section.
 const EXPONENT_AT: usize = 12;
 
 pub(crate) struct Public<'a> {
@@ -36,7 +36,7 @@ pub(crate) fn read<'a>(section: &Section<'a>, after_private: bool) -> Result<Pub
         return Err(section.problem(10, Problem::Inconsistent));
     }
     let [exponent, modulus] = section.fields(EXPONENT_AT, [exponent_bytes, modulus_bytes])?;
-    // An exponent is odd; 1 would make the operation the identity.
+    // An exponent is odd, and not 1: then the operation would be the identity.
     let is_odd = exponent.last().is_some_and(|byte| byte & 1 == 1);
     if !is_odd || exponent_bytes > modulus_bits.div_ceil(8) || bit_length(exponent) < 2 {
         return Err(section.problem(EXPONENT_AT, Problem::Value));
@@ -44,7 +44,7 @@ pub(crate) fn read<'a>(section: &Section<'a>, after_private: bool) -> Result<Pub
     Ok(Public { exponent, modulus, modulus_bits })
 }
 
-/// The section; `modulus` is empty where a private section carries it.
+/// The section; `modulus` is empty if a private section holds it.
 pub(crate) fn write(exponent: &[u8], modulus_bits: usize, modulus: &[u8]) -> Vec<u8> {
     let mut bytes = start(PUBLIC_SECTION, EXPONENT_AT + exponent.len() + modulus.len());
     bytes[6..8].copy_from_slice(&halfword(exponent.len()));

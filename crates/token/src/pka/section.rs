@@ -7,9 +7,9 @@ use super::{HEADER_BYTES, NAME_BYTES, SectionHash};
 pub(crate) const NAME_SECTION: u8 = 0x10;
 /// Identifier of the private section of an elliptic-curve key, which has two versions.
 pub(crate) const ECC_PRIVATE_SECTION: u8 = 0x20;
-/// Length of a section's identifier, version and length.
+/// Length of a section's identifier, version and length, in bytes.
 pub(crate) const SECTION_HEADER_BYTES: usize = 4;
-/// Length of the name section.
+/// Length of the name section in bytes.
 pub(crate) const NAME_SECTION_BYTES: usize = SECTION_HEADER_BYTES + NAME_BYTES;
 
 /// One section, whose stated length lies within the token.
@@ -35,7 +35,7 @@ impl<'a> Section<'a> {
         PkaTokenError { section: self.id(), offset, problem }
     }
 
-    /// The bytes from `at` on.
+    /// `length` bytes of the section, from `at` on.
     pub(crate) fn range(&self, at: usize, length: usize) -> Result<&'a [u8], PkaTokenError> {
         at.checked_add(length)
             .and_then(|end| self.bytes.get(at..end))
@@ -104,7 +104,7 @@ impl<'a> Sections<'a> {
         Ok(Section { bytes })
     }
 
-    /// What follows the sections read so far.
+    /// The bytes after the sections read so far.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -129,7 +129,7 @@ pub(crate) fn read_name<'a>(sections: &mut Sections<'a>) -> Result<&'a [u8; NAME
     section.array(SECTION_HEADER_BYTES)
 }
 
-/// The name section of a name.
+/// The name section for this name.
 pub(crate) fn write_name(name: &[u8; NAME_BYTES]) -> Vec<u8> {
     let mut bytes = start(NAME_SECTION, NAME_SECTION_BYTES);
     bytes[SECTION_HEADER_BYTES..].copy_from_slice(name);
@@ -144,25 +144,25 @@ pub(crate) fn start(id: u8, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A length as the two bytes of a token; builders bound lengths before.
+/// A length as the two bytes of a token; builders check lengths before.
 pub(crate) fn halfword(length: usize) -> [u8; 2] {
     (length as u16).to_be_bytes()
 }
 
-/// The hash of the following sections, as a private section states it.
+/// The hash of the following sections, as stated in a private section.
 pub(crate) enum FollowingHash<'a> {
-    /// SHA-1 at 30.
+    /// SHA-1, at offset 30 of the section.
     Sha1(&'a [u8; 20]),
-    /// As [`FollowingHash::Sha1`], or zero: then it is not checked.
+    /// As [`FollowingHash::Sha1`]; a hash of zeros is not checked.
     Sha1OrZero(&'a [u8; 20]),
-    /// SHA-256 at 15.
+    /// SHA-256, at offset 15 of the section.
     Sha256(&'a [u8; 32]),
     /// No hash: nothing may follow.
     Absent,
 }
 
 impl FollowingHash<'_> {
-    /// Compares with the sections that follow the public section.
+    /// Compares the stated hash with that of the sections after the public section.
     pub(crate) fn check(
         &self,
         section: &Section<'_>,

@@ -6,8 +6,8 @@
 //! X'08'   +124 confounder (8) | +132 p q dp dq U, padding to 8
 //! ```
 //!
-//! The hash at 4 covers the section from 28 on as it was before it was enciphered, and is what tells that it was
-//! deciphered by the right key: it must be there.
+//! The hash at 4 covers the section from 28 on, as it was before enciphering. It is required,
+//! because only this hash shows that the section was deciphered with the right key.
 
 use super::build::{Attributes, ClearKey, Lengths, check_private, check_public, finish};
 use super::clear;
@@ -18,30 +18,30 @@ use super::{EXTERNAL, Form, SectionHash, bit_length};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
-/// Length of the random bytes in front of the private exponent of X'02'.
+/// Length of the random bytes before the private exponent of X'02', in bytes.
 pub(crate) const ME_CONFOUNDER_BYTES: usize = 24;
-/// Length of the random bytes in front of the private values of X'08'.
+/// Length of the random bytes before the private values of X'08', in bytes.
 pub(crate) const CRT_CONFOUNDER_BYTES: usize = 8;
 
-/// Private values under a transport key.
+/// Private values that are enciphered under a transport key.
 #[derive(Clone, Copy)]
 pub struct Transported<'a> {
-    /// X'02' or X'08', which are enciphered in different ways.
+    /// The form of the section, X'02' or X'08', which are enciphered in different ways.
     pub form: Form,
-    /// What is enciphered: whole blocks of 8 bytes.
+    /// The enciphered fields: whole blocks of 8 bytes.
     pub enciphered: &'a [u8],
     /// Lengths of the private values.
     pub lengths: Lengths,
     /// SHA-1 of [`Transported::hashed`].
     pub hash: &'a [u8; 20],
-    /// The section from 28 on, around what is enciphered.
+    /// The parts of the section from 28 on, before and after the enciphered fields.
     around: [&'a [u8]; 2],
-    /// Where the private values begin among what is deciphered.
+    /// Offset of the private values in the deciphered fields.
     values_at: usize,
 }
 
 impl<'a> Transported<'a> {
-    /// What the hash covers, where this is what was deciphered.
+    /// The data that the hash covers, if these are the deciphered fields.
     pub fn hashed(&self, deciphered: &[u8]) -> Zeroizing<Vec<u8>> {
         let [before, after] = self.around;
         let mut bytes = Zeroizing::new(Vec::with_capacity(before.len() + deciphered.len() + after.len()));
@@ -51,13 +51,14 @@ impl<'a> Transported<'a> {
         bytes
     }
 
-    /// The private values, in the order of a token; `None` where fewer bytes were deciphered.
+    /// The private values, in the order of a token; `None` if `deciphered` is too short.
     pub fn values<'d>(&self, deciphered: &'d [u8]) -> Option<&'d [u8]> {
         deciphered.get(self.values_at..)?.get(..self.lengths.total())
     }
 }
 
-/// Reads the enciphered fields of a section, whose other fields its clear form has as well.
+/// Reads the enciphered fields of a section, whose other fields are those of the clear form; also
+/// returns the modulus.
 pub(crate) fn read<'a>(
     section: &Section<'a>,
     form: Form,
@@ -83,21 +84,22 @@ pub(crate) fn read<'a>(
     Ok((Transported { form, enciphered, lengths, hash, around, values_at }, modulus))
 }
 
-/// Builds an external token in two steps: what is enciphered is known before it is.
+/// Builds an external token in two steps, because the data to encipher must be known before they
+/// are enciphered.
 #[derive(Clone)]
 pub struct TransportedBuilder {
     form: Form,
     /// First byte of the token.
     pub(super) origin: u8,
-    /// Without its hash and what is enciphered.
+    /// The section, with zeros in place of its hash and its enciphered fields.
     pub(super) section: Vec<u8>,
     enciphered: Range<usize>,
     rest: Vec<u8>,
 }
 
 impl TransportedBuilder {
-    /// Begins the token of a key; also what is to be enciphered, of which the caller fills the first
-    /// [`TransportedBuilder::confounder_bytes`] with random ones.
+    /// Begins the token of a key. Also returns the data to encipher; the caller fills their first
+    /// [`TransportedBuilder::confounder_bytes`] bytes with random ones.
     ///
     /// # Errors
     /// As [`clear_token`](super::clear_token); [`Problem::NotServed`] for a form other than X'02' and X'08'.
@@ -126,20 +128,20 @@ impl TransportedBuilder {
         Ok((Self { form, origin: EXTERNAL, section, enciphered, rest }, secret))
     }
 
-    /// X'02' or X'08'.
+    /// The form of the private section: X'02' or X'08'.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// Length of the random bytes in front of the private values.
+    /// Number of random bytes before the private values.
     pub fn confounder_bytes(&self) -> usize {
         if self.form == Form::Crt { CRT_CONFOUNDER_BYTES } else { ME_CONFOUNDER_BYTES }
     }
 
-    /// What the hash covers, where this is what is enciphered.
+    /// The data that the hash covers, if `secret` is the data to encipher.
     ///
     /// # Panics
-    /// If it has another length than what [`TransportedBuilder::new`] gave.
+    /// If `secret` does not have the length of the data that [`TransportedBuilder::new`] returned.
     pub fn hashed(&self, secret: &[u8]) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(self.section[clear::FORMAT..].to_vec());
         let at = self.enciphered.start - clear::FORMAT..self.enciphered.end - clear::FORMAT;
@@ -147,7 +149,7 @@ impl TransportedBuilder {
         bytes
     }
 
-    /// The token.
+    /// The finished token.
     ///
     /// # Panics
     /// As [`TransportedBuilder::hashed`].

@@ -1,9 +1,10 @@
-//! What the published layouts leave open and this crate decides: one place, so that a correction is one edit.
+//! Choices that the published layouts leave open, and that this crate makes: in one place, so that
+//! a correction is one edit.
 //!
 //! Everything here is **unconfirmed** against an original token; tokens made here are consistent
-//! with themselves. Published and not decided here: the section lengths `122 + nnn + ppp` and
-//! `134 + nnn + ppp`, the hash at 15, the usage at 50, the 48-byte object-protection-key field at
-//! 56 of X'30', the pattern and the modulus after it.
+//! with themselves. The following is published and not decided here: the section lengths
+//! `122 + nnn + ppp` and `134 + nnn + ppp`, the hash at 15, the usage at 50, the 48-byte
+//! object-protection-key field at 56 of X'30', the pattern and the modulus after it.
 //!
 //! | decided | value | reason |
 //! |---|---|---|
@@ -39,27 +40,27 @@ pub const ME_EXPONENT_LENGTH: usize = 54;
 pub const CRT_LENGTHS: usize = 52;
 /// Offset of the object protection key in X'31'.
 pub const CRT_OPK: usize = 68;
-/// Length of the associated data of X'31'.
+/// Length of the associated data of X'31' in bytes.
 pub const CRT_ASSOCIATED_BYTES: usize = CRT_OPK - super::aes::ASSOCIATED_AT;
 
-/// Length of a wrapped object protection key.
+/// Length of a wrapped object protection key in bytes.
 pub const OPK_FIELD_BYTES: usize = 48;
-/// Length of a clear object protection key: AES-256.
+/// Length of a clear object protection key in bytes: AES-256.
 pub const OPK_BYTES: usize = 32;
-/// Length of the AESKW header before the hash of the associated data:
-/// X'A6' six times, padding length in bits, hash length in bytes, four zero bytes.
+/// Length in bytes of the AESKW header before the hash of the associated data: X'A6' six times,
+/// padding length in bits, hash length in bytes, four zero bytes.
 pub const AESKW_HEADER_BYTES: usize = 12;
-/// Length of the random bytes before a clear object protection key of X'20'; with the eight bytes of a check value
-/// before them that fills the key field.
+/// Length in bytes of the random bytes before a clear object protection key of X'20'. With the
+/// eight bytes of a check value before them they fill the key field.
 pub const OPK_CONFOUNDER_BYTES: usize = 8;
 /// Type of a derived EXPORTER key in X'23'.
 pub const EXPORTER_TYPE: u8 = 0x02;
 /// Type of a derived IMPORTER key in X'23'.
 pub const IMPORTER_TYPE: u8 = 0x03;
-/// Length of the hash of the associated data in the payload of a wrapped private key.
+/// Length in bytes of the hash of the associated data in the payload of a wrapped private key.
 pub const AESKW_HASH_BYTES: usize = 32;
 
-/// Length of the payload that wraps `key_bytes` of private values.
+/// Length in bytes of the payload that wraps `key_bytes` bytes of private values.
 pub const fn wrapped_payload_bytes(key_bytes: usize) -> usize {
     (AESKW_HEADER_BYTES + AESKW_HASH_BYTES + key_bytes).next_multiple_of(8)
 }

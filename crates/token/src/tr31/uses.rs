@@ -1,9 +1,10 @@
-//! What a key of a TR-31 block is here, and as what a key may leave in one: usage, algorithm and mode of use of X9.143,
-//! and type and usage keywords of CCA (Linux on Z CCA, "TR31 Key Import", "TR31 Key Export").
+//! How usage, algorithm and mode of use of X9.143 map to type and usage keywords of CCA, for import
+//! from TR-31 blocks and export in them. Source: Linux on Z CCA, "TR31 Key Import", "TR31 Key
+//! Export".
 //!
-//! One [table](ROWS) serves both ways. A key leaves under a usage and a mode only if nothing that a block of them can
-//! come back as may do more than the key ([`may_leave`], [`may_leave_variable`]). What the codes cannot tell apart is
-//! in no row:
+//! One [table](ROWS) serves both directions. A key may be exported under a usage and a mode only if
+//! every key that such a block can be imported as has no more uses ([`may_leave`],
+//! [`may_leave_variable`]). Keys that the codes cannot distinguish are in no row:
 //!
 //! | not here | because |
 //! |---|---|
@@ -11,14 +12,15 @@
 //! | B1, initial keys of DUKPT | a base key here derives initial keys |
 //! | E5, keys that personalize cards | they derive keys of three types; DALL derives those of all |
 //! | M6 of TDES, M2, M4, M5, M7, M8 | a MAC key here makes other MACs, or a hash is missing |
-//! | C-mode and N of data keys, OKEYXLAT and IKEYXLAT, CSC of C0 without its point | as what they came back they could do more |
+//! | C-mode and N of data keys, OKEYXLAT and IKEYXLAT, CSC of C0 without its point | the key that
+//! is imported could have more uses |
 
 use crate::control_vector::{ControlVector, KeyForm, bit};
 use crate::key_type::{KeyType, USAGE_FIELD};
 use crate::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use crate::variable::{Attributes, VariableType};
 
-/// What a key is.
+/// A key, by its type and usage keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A DES key, with keywords beyond the default of its type.
@@ -27,41 +29,43 @@ pub enum Meaning {
     Variable(VariableType, &'static [&'static str]),
 }
 
-/// What a caller has to say, where usage and mode mean more than one key.
+/// The keyword by which a caller chooses, if usage and mode mean more than one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Choice {
-    /// Nothing.
+    /// No keyword: the usual key.
     Usual,
     /// The key that sends: OPINENC of P0, EXPORTER of K0.
     Sending,
     /// The key that receives: IPINENC of P0, IMPORTER of K0.
     Receiving,
-    /// PINGEN of V0, V1, V2.
+    /// The key that makes PINs: PINGEN of V0, V1, V2.
     Generating,
-    /// PINVER of V0, V1, V2.
+    /// The key that verifies PINs: PINVER of V0, V1, V2.
     Verifying,
-    /// The key of American Express's card security code, of C0.
+    /// The key of American Express's card security codes, of C0.
     SecurityCode,
 }
 
-/// A row: codes of a block, and the key that they mean.
+/// A row: the codes of a block, and the key that they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What the key is for.
+    /// Usage of the key in the block.
     pub usage: [u8; 2],
-    /// Mode of use.
+    /// Mode of use of the key in the block.
     pub mode: u8,
-    /// What the caller has to say.
+    /// The choice that the caller must make.
     pub choice: Choice,
-    /// The access-control point without which a block does not come in like that.
+    /// Number of the access-control point that an import by this row needs; none if it needs no
+    /// point.
     pub point: Option<u16>,
-    /// The key.
+    /// The key that the codes mean.
     pub meaning: Meaning,
 }
 
-/// Point of C0 as the key of a card security code.
+/// Point for importing a key of C0 as the key of card security codes.
 pub const POINT_SECURITY_CODE: u16 = 0x015B;
-/// Point of V0, V1 and V2 with a mode that does not say whether the key generates or verifies.
+/// Point for importing V0, V1 and V2 with a mode that does not tell whether the key generates or
+/// verifies PINs.
 pub const POINT_PIN_ANY_MODE: u16 = 0x017C;
 
 const fn row(usage: &[u8; 2], mode: u8, meaning: Meaning) -> Row {
@@ -76,7 +80,7 @@ const GENERATES: [&str; 4] = ["CPINGEN", "EPINGENA", "EPINGEN", "CPINGENA"];
 const IBM_GENERATES: &[&str] = &["IBM-PIN", GENERATES[0], GENERATES[1], GENERATES[2], GENERATES[3]];
 const VISA_GENERATES: &[&str] = &["VISA-PVV", GENERATES[0], GENERATES[1], GENERATES[2], GENERATES[3]];
 
-/// All rows.
+/// All rows, for both directions.
 pub const ROWS: &[Row] = &{
     use Choice::{Generating, Receiving, SecurityCode, Sending, Verifying};
     use KeyType as K;
@@ -149,21 +153,23 @@ pub const ROWS: &[Row] = &{
     ]
 };
 
-/// What a key that enciphers PIN blocks of 16 bytes may do: not take clear PINs, and not write blocks without a PAN.
+/// Keywords of a key that enciphers PIN blocks of 16 bytes: it takes no clear PINs, and writes no
+/// blocks without a PAN.
 const PIN_OUT: &[&str] = &["ENCRYPT", "CBC", "EPINGEN", "PINXLATE", "REFORMAT", "ISO-4"];
-/// The same of one that deciphers them.
+/// Keywords of a key that deciphers PIN blocks of 16 bytes: it puts no PINs into blocks without a
+/// PAN.
 const PIN_IN: &[&str] = &["DECRYPT", "CBC", "EPINVER", "CPINGENA", "PINXLATE", "REFORMAT", "ISO-4"];
 
-/// Why codes mean no key, or a key does not leave under them.
+/// Why codes mean no key, or a key may not be exported under them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// No key of this algorithm and length is meant by usage and mode.
+    /// Usage and mode mean no key of this algorithm and length.
     Codes,
-    /// Usage and mode mean more than one key, and the caller has not said which; or not one of these.
+    /// Usage and mode mean more than one key, and the caller has chosen none of them.
     Choice,
-    /// A key could come back that may do more.
+    /// The key could be imported again with more uses.
     Wider,
-    /// The key may not leave, or not in blocks.
+    /// The key may not be exported, or not in blocks.
     Export,
 }
 
@@ -180,7 +186,7 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Rows of usage and mode whose keys are of this algorithm of X9.143: T or D (DES), A (AES).
+/// Rows with this usage and mode whose keys have this algorithm of X9.143: T or D (DES), A (AES).
 pub fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'static Row> {
     ROWS.iter().filter(move |row| {
         let is_algorithm = match row.meaning {
@@ -191,10 +197,10 @@ pub fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'s
     })
 }
 
-/// The row of a block that comes in.
+/// The row by which a block is imported.
 ///
 /// # Errors
-/// [`Refused::Codes`], [`Refused::Choice`].
+/// [`Refused::Codes`] if no row has the codes, [`Refused::Choice`] if no row has the choice.
 pub fn comes_as(usage: [u8; 2], algorithm: u8, mode: u8, choice: Choice) -> Result<&'static Row, Refused> {
     let mut any = false;
     for row in rows(usage, algorithm, mode) {
@@ -214,10 +220,11 @@ impl Row {
         }
     }
 
-    /// The control vector of a DES key of this form, which may leave again or not.
+    /// The control vector of a DES key of this form; `may_leave` says whether the key may be
+    /// exported again.
     ///
     /// # Errors
-    /// [`Refused::Codes`] for a form that the type has not, and for a row of AES.
+    /// [`Refused::Codes`] for a form that the type does not have, and for a row of AES.
     pub fn vector(&self, form: KeyForm, may_leave: bool) -> Result<ControlVector, Refused> {
         let Meaning::Des(key_type, keywords) = self.meaning else { return Err(Refused::Codes) };
         let export = if may_leave { "XPORT-OK" } else { "NO-XPORT" };
@@ -226,7 +233,7 @@ impl Row {
         vector.with_bits(bit(CONTROL_VECTOR_BIT_NO_TR31), !may_leave).map_err(|_| Refused::Codes)
     }
 
-    /// The attributes of an AES key, which may leave again or not.
+    /// The attributes of an AES key; `may_leave` says whether the key may be exported again.
     ///
     /// # Errors
     /// [`Refused::Codes`] for a row of DES.
@@ -239,15 +246,15 @@ impl Row {
     }
 }
 
-/// Whether a DES key of this control vector may leave under usage and mode.
+/// Whether a DES key with this control vector may be exported under usage and mode.
 ///
 /// # Errors
-/// [`Refused`].
+/// [`Refused::Export`], [`Refused::Codes`] or [`Refused::Wider`].
 pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8) -> Result<(), Refused> {
     may_leave_at_all(vector)?;
     let form = vector.form().unwrap_or(KeyForm::Double);
     let mut any = false;
-    // What needs a point is not counted: who has it may make such keys.
+    // Rows that need a point are not counted: a caller with that point may make such keys anyway.
     for row in rows(usage, b'T', mode).filter(|row| row.point.is_none()) {
         if !covers(vector, row.vector(form, true)?) {
             return Err(Refused::Wider);
@@ -257,19 +264,19 @@ pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8) -> Result<(), 
     if any { Ok(()) } else { Err(Refused::Codes) }
 }
 
-/// Whether a DES key of this control vector may leave in key blocks.
+/// Whether a DES key with this control vector may be exported in key blocks.
 ///
 /// # Errors
-/// [`Refused::Export`].
+/// [`Refused::Export`] if its vector forbids export, or export in TR-31 blocks.
 pub fn may_leave_at_all(vector: ControlVector) -> Result<(), Refused> {
     let is_kept = !vector.is_zero() && (!vector.bit(17) || vector.bit(CONTROL_VECTOR_BIT_NO_TR31));
     if is_kept { Err(Refused::Export) } else { Ok(()) }
 }
 
-/// Whether an AES key of these attributes may leave under usage and mode.
+/// Whether an AES key with these attributes may be exported under usage and mode.
 ///
 /// # Errors
-/// [`Refused`].
+/// [`Refused::Codes`] or [`Refused::Wider`].
 pub fn may_leave_variable(attributes: &Attributes, usage: [u8; 2], mode: u8) -> Result<(), Refused> {
     let mut any = false;
     for row in rows(usage, b'A', mode).filter(|row| row.point.is_none()) {
@@ -288,8 +295,8 @@ pub fn may_leave_variable(attributes: &Attributes, usage: [u8; 2], mode: u8) -> 
     if any { Ok(()) } else { Err(Refused::Codes) }
 }
 
-/// Whether a usage field says nothing that the wide one does not say. Numbers must be equal, or ANY-MODE; bits may be
-/// missing.
+/// Whether the narrow usage field permits nothing that the wide one does not permit. Numbers must
+/// be equal, or ANY-MODE; bits may be missing.
 fn covers_field(key_type: VariableType, field: usize, narrow: u16, wide: u16) -> bool {
     let numbers: u16 = match (key_type, field) {
         (VariableType::DkyGenKy, _) => 0xFFFF,
@@ -299,12 +306,12 @@ fn covers_field(key_type: VariableType, field: usize, narrow: u16, wide: u16) ->
         _ => 0,
     };
     let any_mode = key_type == VariableType::Cipher && field == 1 && wide & 0xFF00 == 0xFF00;
-    // Bits of the user's own functions (UDX) take something away.
+    // Bits of the installation's own functions (UDX) restrict a key.
     let is_own = field == 0 && (narrow ^ wide) & 0x000F != 0;
     ((narrow ^ wide) & numbers == 0 || any_mode) && narrow & !wide & !numbers == 0 && !is_own
 }
 
-/// Whether a key of the wide vector may do all that one of the narrow vector may.
+/// Whether a key with the wide vector has all uses of a key with the narrow vector.
 fn covers(wide: ControlVector, narrow: ControlVector) -> bool {
     const TYPE: u64 = 0x7F << 49;
     const METHOD: u64 = 0xF << 60;
@@ -316,7 +323,7 @@ fn covers(wide: ControlVector, narrow: ControlVector) -> bool {
         return false;
     }
     let is_data = wide.type_bits() == (0, 0);
-    // A compatible DATA key is for every use.
+    // A compatible DATA key has every use.
     let usage =
         if wide.is_zero() { bit(18) | bit(19) | bit(20) | bit(21) } else { wide.left() & USAGE_FIELD };
     let wanted = narrow.left() & USAGE_FIELD;

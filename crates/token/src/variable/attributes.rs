@@ -1,4 +1,5 @@
-//! What is bound to a variable-length key: its type, its usage and management fields, its name and data of its owner.
+//! The attributes that are bound to a variable-length key: type, usage and management fields, name
+//! and user data.
 
 use super::types::{DERIVED, MANAGEMENT, Place, Row, VariableType, Word};
 use crate::TokenError;
@@ -6,9 +7,9 @@ use crate::unconfirmed::{MANAGEMENT_BLOCKS_ALONE, VARIABLE_MANAGEMENT};
 
 /// Length of a key name in bytes.
 pub const NAME_BYTES: usize = 64;
-/// Longest data of the owner, in bytes.
+/// Greatest length of user data in bytes.
 pub const USER_DATA_BYTES_MAX: usize = 255;
-/// Management fields of every token.
+/// Number of management fields in every token.
 pub(super) const MANAGEMENT_FIELDS: usize = 3;
 
 /// The attributes of a key, consistent with its type.
@@ -21,18 +22,19 @@ pub struct Attributes {
     pub(super) user_data: Vec<u8>,
 }
 
-/// Why keywords make no attributes.
+/// Why keywords cannot make attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributesError {
-    /// A keyword is none of the type's.
+    /// Keys of the type do not have this keyword.
     Keyword,
     /// Two keywords exclude each other, or one is given twice.
     Combination,
     /// One of several keywords must be given, and none is.
     Missing,
-    /// The fields of what a DKYGENKY key derives are missing, not wanted, or of another type.
+    /// The attributes of keys that a DKYGENKY key derives are missing, not wanted, or of another
+    /// type.
     Derived,
-    /// The data of the owner are longer than [`USER_DATA_BYTES_MAX`].
+    /// The user data are longer than [`USER_DATA_BYTES_MAX`].
     UserData,
 }
 
@@ -50,13 +52,13 @@ impl std::fmt::Display for AttributesError {
 
 impl std::error::Error for AttributesError {}
 
-/// How complete a key is that comes in parts: the high bits of the second management field.
+/// How complete a key in parts is: the high bits of the second management field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum Completeness {
-    /// It may be used.
+    /// The key is complete and may be used.
     Complete = 0x0000,
-    /// It has all parts that it needs, and waits to be called complete.
+    /// The key has all parts that it needs, and waits to be declared complete.
     Sufficient = 0x4000,
     /// At least one more part is needed.
     OneMissing = 0x8000,
@@ -64,28 +66,28 @@ pub enum Completeness {
     TwoMissing = 0xC000,
 }
 
-/// How a key came to be: the third management field.
+/// The origin of a key: the third management field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Pedigree {
-    /// In a token that did not say it.
+    /// The key came in a token that did not name its origin.
     Unknown = 0x00,
-    /// Drawn at random.
+    /// The key was drawn at random.
     Random = 0x02,
-    /// From an agreement of keys.
+    /// The key was agreed upon with another party.
     Agreement = 0x03,
-    /// From clear parts.
+    /// The key was entered in clear parts.
     ClearParts = 0x04,
-    /// From a clear value.
+    /// The key was imported as a clear value.
     ClearValue = 0x05,
 }
 
 impl Attributes {
-    /// The attributes of a type that these usage and management keywords make; `derived` are those of the keys that
-    /// a DKYGENKY key derives, unless it derives keys of every type.
+    /// The attributes that these usage and management keywords make for a type. `derived` are the
+    /// attributes of the keys that a DKYGENKY key derives; none if it derives keys of every type.
     ///
     /// # Errors
-    /// [`AttributesError`].
+    /// [`AttributesError`] says what is wrong with the keywords.
     pub fn new<'w>(
         key_type: VariableType,
         keywords: impl IntoIterator<Item = &'w str>,
@@ -123,7 +125,8 @@ impl Attributes {
                 return Err(AttributesError::Missing);
             }
         }
-        // A field that says how a PIN block is made takes the place of the one that says its format.
+        // If the third field is set (DKPINOP and the like), the fourth, the format of the block, is
+        // left out.
         if key_type == VariableType::PinProt && usage[2] != 0 && usage[3] == 0 {
             usage.truncate(3);
         }
@@ -140,15 +143,15 @@ impl Attributes {
         if new.check().is_ok() { Ok(new) } else { Err(AttributesError::Combination) }
     }
 
-    /// The same under this name, which is a label in its field.
+    /// The same attributes with this name, a label in its field, or without one.
     pub fn named(self, name: Option<[u8; NAME_BYTES]>) -> Self {
         Self { name, ..self }
     }
 
-    /// The same with these data of the owner.
+    /// The same attributes with these user data.
     ///
     /// # Errors
-    /// [`AttributesError::UserData`].
+    /// [`AttributesError::UserData`] if they are too long.
     pub fn with_user_data(self, data: &[u8]) -> Result<Self, AttributesError> {
         if data.len() > USER_DATA_BYTES_MAX {
             return Err(AttributesError::UserData);
@@ -156,7 +159,7 @@ impl Attributes {
         Ok(Self { user_data: data.to_vec(), ..self })
     }
 
-    /// The same for a key that came to be in this way and is this complete.
+    /// The same attributes for a key of this origin that is this complete.
     pub fn made(mut self, pedigree: Pedigree, completeness: Completeness) -> Self {
         self.management[1] = (self.management[1] & !COMPLETENESS) | completeness as u16;
         self.management[2] = ((pedigree as u16) << 8) | pedigree as u16;
@@ -168,27 +171,27 @@ impl Attributes {
         self.key_type
     }
 
-    /// Its usage fields.
+    /// Usage fields of the key.
     pub fn usage(&self) -> &[u16] {
         &self.usage
     }
 
-    /// Its management fields.
+    /// Management fields of the key.
     pub fn management(&self) -> [u16; 3] {
         self.management
     }
 
-    /// Its name.
+    /// Name of the key; none for a key without a name.
     pub fn name(&self) -> Option<&[u8; NAME_BYTES]> {
         self.name.as_ref()
     }
 
-    /// Data of its owner.
+    /// User data that are bound to the key.
     pub fn user_data(&self) -> &[u8] {
         &self.user_data
     }
 
-    /// How complete it is.
+    /// How complete the key is.
     pub fn completeness(&self) -> Completeness {
         match self.management[1] & COMPLETENESS {
             0x0000 => Completeness::Complete,
@@ -198,12 +201,14 @@ impl Attributes {
         }
     }
 
-    /// What a DKYGENKY key derives, where that is one type.
+    /// The type of the keys that a DKYGENKY key derives; none if it derives every type, or is no
+    /// such key.
     pub(super) fn derived_type(&self) -> Option<VariableType> {
         derived_type(self.key_type, &self.usage)
     }
 
-    /// The same, with the ways of export taken away that these management keywords forbid. Nothing is given back.
+    /// The same attributes without the ways of export that these management keywords forbid. No way
+    /// of export is added.
     ///
     /// # Errors
     /// [`AttributesError::Keyword`] for a keyword that forbids nothing.
@@ -219,7 +224,8 @@ impl Attributes {
         Ok(self)
     }
 
-    /// Refuses fields that the type does not have, bits that no keyword sets, and values that none has.
+    /// Refuses fields that the type does not have, bits that no keyword sets, and values that no
+    /// keyword has.
     ///
     /// # Errors
     /// [`TokenError::Field`] with the offset in a token.
@@ -249,7 +255,8 @@ impl Attributes {
     }
 }
 
-/// What a DKYGENKY key of these usage fields derives, where that is one type.
+/// The type of the keys that a DKYGENKY key with these usage fields derives; none if it derives
+/// every type, or is no such key.
 fn derived_type(key_type: VariableType, usage: &[u16]) -> Option<VariableType> {
     if key_type != VariableType::DkyGenKy {
         return None;
@@ -257,7 +264,7 @@ fn derived_type(key_type: VariableType, usage: &[u16]) -> Option<VariableType> {
     DERIVED.iter().find(|(byte, _)| u16::from(*byte) == usage[0] >> 8).and_then(|(_, derived)| *derived)
 }
 
-/// Refuses usage fields with a bit or value that no keyword sets, or without one that must be there.
+/// Refuses usage fields with a bit or value that no keyword sets, or without a required bit.
 fn check_usage(row: &Row, usage: &[u16], at: usize) -> Result<(), TokenError> {
     let goes = |word: &&Word| word.with.is_none_or(|(field, mask, value)| usage[field] & mask == value);
     for (field, value) in usage.iter().enumerate() {
@@ -267,12 +274,12 @@ fn check_usage(row: &Row, usage: &[u16], at: usize) -> Result<(), TokenError> {
             continue;
         }
         let defined = own().fold(0, |mask, word| mask | word.mask);
-        // A field that is there for other keys of the type may be empty.
+        // A field that only other keys of the type need may be empty.
         let is_known =
             |word: &Word| own().any(|other| other.mask == word.mask && other.value == value & word.mask);
         let is_single = |word: &Word| word.mask.is_power_of_two();
         let is_optional = |word: &Word| field >= row.start.len() || *value & word.mask == 0 && field >= 2;
-        // The cheap ones first: this is asked of every token that comes in.
+        // The cheap checks come first: every incoming token is checked.
         let goes_with = |word: &Word| is_single(word) || is_optional(word) || is_known(word);
         if value & !defined != 0 || !own().all(goes_with) {
             return Err(refused);
@@ -290,5 +297,5 @@ fn check_usage(row: &Row, usage: &[u16], at: usize) -> Result<(), TokenError> {
 }
 
 const COMPLETENESS: u16 = 0xC000;
-/// What befell a key: under which weaker keys or in which lesser forms it was.
+/// The history of a key: the weaker keys and lesser forms that it was in.
 const HISTORY: u16 = 0x001F;

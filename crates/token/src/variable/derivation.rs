@@ -1,16 +1,18 @@
-//! Which AES keys may be derived from a DKYGENKY key (CCA for Linux on IBM Z, "Diversified Key Generate2").
+//! The AES keys that may be derived from a DKYGENKY key (CCA for Linux on IBM Z, "Diversified Key
+//! Generate2").
 //!
-//! A key of level DKYLn derives DKYGENKY keys of the level below with the same fields; one of DKYL0 keys of the type
-//! that it names, whose usage fields equal those that it carries (KUF-MBE), or permit no more than they (KUF-MBP).
-//! D-ALL derives keys of every type but DKYGENKY and KDKGENKY. Ways of export are equal (KMF-MBE), and never more than
-//! those of the generating key.
+//! A key of level DKYLn derives DKYGENKY keys of the next lower level with the same fields. A key
+//! of DKYL0 derives keys of the type that it names, whose usage fields equal those that it carries
+//! (KUF-MBE), or permit no more (KUF-MBP). D-ALL derives keys of every type but DKYGENKY and
+//! KDKGENKY. Ways of export must be equal (KMF-MBE), and are never more than those of the
+//! generating key.
 
 use super::attributes::{Attributes, Completeness};
 use super::types::{Place, VariableType};
 
 impl Attributes {
-    /// Whether a complete key of these attributes derives keys of those. One for DUKPT (A-DUKPT), or for functions of
-    /// the installation (UDX-ONLY), derives none.
+    /// Whether a complete key with these attributes derives keys with the attributes `made`. A key
+    /// for DUKPT (A-DUKPT), or for functions of the installation (UDX-ONLY), derives none.
     pub fn derives(&self, made: &Self) -> bool {
         let is_whole = |one: &Self| one.completeness() == Completeness::Complete;
         if self.key_type != VariableType::DkyGenKy || !is_whole(self) || !is_whole(made) {
@@ -38,9 +40,9 @@ impl Attributes {
         }
     }
 
-    /// Whether a complete base key of DUKPT (DKYGENKY with A-DUKPT, DKYL0) of these attributes derives keys of
-    /// transactions of those: PINPROT, MAC and CIPHER keys, of the type that it names if it names one, with fields that
-    /// permit no more.
+    /// Whether a complete base key of DUKPT (DKYGENKY with A-DUKPT, DKYL0) with these attributes
+    /// derives transaction keys with the attributes `made`: PINPROT, MAC and CIPHER keys. If the
+    /// base key names a type, they must have that type, with fields that permit no more.
     pub fn derives_for_transactions(&self, made: &Self) -> bool {
         let is_whole = |one: &Self| one.completeness() == Completeness::Complete;
         let is_base = self.key_type == VariableType::DkyGenKy
@@ -57,12 +59,12 @@ impl Attributes {
         is_named && types.contains(&made.key_type) && made.usage[0] & UDX_ONLY == 0
     }
 
-    /// Whether it derives keys of every type.
+    /// Whether the key derives keys of every type.
     pub fn derives_any(&self) -> bool {
         self.key_type == VariableType::DkyGenKy && self.usage[0] & 0xFF00 == 0
     }
 
-    /// Whether the fields of a key are those that this one carries, or permit no more.
+    /// Whether the usage fields of a key are those that this key carries, or permit no more.
     fn gives(&self, made: &Self) -> bool {
         let carried = &self.usage[2..];
         if self.usage[1] & KUF_EQUAL != 0 || carried.len() != made.usage.len() {
@@ -75,7 +77,7 @@ impl Attributes {
             for word in of_field {
                 known |= word.mask;
                 let narrows = matches!(word.text, "C-XLATE" | "UDX-ONLY" | "UDX-100" | "UDX-010" | "UDX-001");
-                // A bit by itself, or one of the two of who may make and who may verify.
+                // A bit by itself, or one of the two bits for making and verifying.
                 if (word.mask.is_power_of_two() || word.mask == WAYS) && !narrows {
                     permits |= word.mask;
                 }
@@ -85,7 +87,8 @@ impl Attributes {
         })
     }
 
-    /// Whether a key with the ways of export of the other leaves in none in which this one does not.
+    /// Whether a key with the attributes `made` may be exported only in ways in which this key may
+    /// be exported.
     fn leaves_for(&self, made: &Self) -> bool {
         let (own, other) = (self.management[0], made.management[0]);
         let is_equal = own == other;
@@ -97,9 +100,9 @@ impl Attributes {
 const UDX_ONLY: u16 = 0x0008;
 const A_DUKPT: u16 = 0x0080;
 const LEVEL: u16 = 0x00FF;
-/// KUF-MBE.
+/// KUF-MBE: usage fields must be equal.
 const KUF_EQUAL: u16 = 0x8000;
-/// KMF-MBE.
+/// KMF-MBE: management fields must be equal.
 const KMF_EQUAL: u16 = 0x2000;
 const WAYS: u16 = 0xC000;
 
@@ -115,7 +118,7 @@ mod tests {
         of(VariableType::DkyGenKy, words, Some(derived))
     }
 
-    /// A sample of each type, and the keyword of a key that derives it.
+    /// A sample of each type, and the keyword of a key that derives that type.
     fn types() -> Vec<(Attributes, Option<&'static str>)> {
         vec![
             (of(VariableType::Cipher, &["ENCRYPT", "DECRYPT", "CBC"], None), Some("D-CIPHER")),

@@ -1,18 +1,21 @@
-//! The keywords that attributes of a variable-length key say: the inverse of [`Attributes::new`].
+//! The keywords that describe the attributes of a variable-length key: the inverse of
+//! [`Attributes::new`].
 
 use super::attributes::Attributes;
 use super::types::{DERIVED, MANAGEMENT, Place, VariableType, Word};
 
-/// What attributes say in keywords of Key_Token_Build2.
+/// The keywords of Key_Token_Build2 that describe attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keywords {
-    /// Those of the key's own usage fields, in the order of the fields.
+    /// Keywords of the key's own usage fields, in the order of the fields.
     pub usage: Vec<&'static str>,
-    /// Those of the first management field: for each way of export whether it is permitted.
+    /// Keywords of the first management field: for each way of export, whether it is permitted.
     pub management: Vec<&'static str>,
-    /// Type and usage keywords of the keys that a DKYGENKY key derives, where these are of one type.
+    /// Type and usage keywords of the keys that a DKYGENKY key derives; none if these are of more
+    /// than one type.
     pub derived: Option<(VariableType, Vec<&'static str>)>,
-    /// Whether fields say more than keywords do: of a KDKGENKY key all but the first.
+    /// Whether the fields hold more than the keywords describe: for a KDKGENKY key all fields but
+    /// the first.
     pub is_partial: bool,
 }
 
@@ -37,8 +40,8 @@ impl Attributes {
     }
 }
 
-/// The keywords of a type that usage fields say. A keyword of a bit of its own is said where the bit is set, one of
-/// several values where the value is there.
+/// The keywords of a type that describe usage fields. The keyword of a single bit applies if the
+/// bit is set; of several values the keyword of the present value applies.
 fn said(words: &'static [Word], usage: &[u16]) -> Vec<&'static str> {
     let is_said = |word: &&Word| {
         let Place::Usage(field) = word.place else { return false };
@@ -51,12 +54,13 @@ fn said(words: &'static [Word], usage: &[u16]) -> Vec<&'static str> {
 }
 
 impl VariableType {
-    /// Every keyword that keys of the type take: those of usage, then those of export.
+    /// Every keyword for keys of the type: first those of usage, then those of export.
     pub fn keywords(self) -> impl Iterator<Item = &'static str> {
         self.row().words.iter().chain(MANAGEMENT).map(|word| word.text)
     }
 
-    /// The type of the keys that a DKYGENKY key with this keyword derives, where that is one.
+    /// The type of the keys that a DKYGENKY key with this keyword derives; none if there is no such
+    /// single type.
     pub fn derived_by(keyword: &str) -> Option<Self> {
         let words = Self::DkyGenKy.row().words;
         let word = words.iter().find(|word| word.text == keyword && keyword.starts_with("D-"))?;

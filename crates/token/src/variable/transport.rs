@@ -1,31 +1,32 @@
-//! Which keys a transport key wraps, and by what a key may leave.
+//! The keys that a transport key wraps, and the ways in which a key may be exported.
 //!
-//! Linux on Z CCA, "Key Token Build2, keywords reference": the third usage field of a transport key says of which
-//! algorithm the keys are that it wraps (WR-AES, WR-HMAC and others), the fourth of which kind (WR-DATA, WR-KEK and
-//! others); the first management field of a key says by what it may leave (XPRT-SYM and others) and by what not
-//! (NOEX-AES and others). Which types are of which kind is our reading.
+//! Source: Linux on Z CCA, "Key Token Build2, keywords reference". The third usage field of a
+//! transport key names the algorithms of the keys that it wraps (WR-AES, WR-HMAC and others), the
+//! fourth their kinds (WR-DATA, WR-KEK and others). The first management field of a key names the
+//! ways in which it may be exported (XPRT-SYM and others), and those in which it may not (NOEX-AES
+//! and others). Which types belong to which kind is our reading.
 
 use super::attributes::{Attributes, Completeness};
 use super::types::VariableType;
 use crate::control_vector::ControlVector;
 use crate::unconfirmed::MANAGEMENT_BLOCKS_ALONE;
 
-/// What a key leaves under.
+/// The kind of key under which a key is exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Carrier {
     /// An AES transport key: XPRT-SYM, and not NOEX-AES.
     Aes,
     /// A DES transport key: XPRT-SYM, and not NOEX-DES.
     Des,
-    /// An RSA public key that nobody vouches for: XPRTUASY, and not NOEX-RSA.
+    /// An unauthenticated RSA public key: XPRTUASY, and not NOEX-RSA.
     Rsa,
 }
 
 impl Carrier {
-    /// All of them.
+    /// All carriers.
     pub const ALL: [Self; 3] = [Self::Aes, Self::Des, Self::Rsa];
 
-    /// The bits of the first management field that permit and forbid it.
+    /// The bits of the first management field that permit and forbid export under this carrier.
     const fn bits(self) -> (u16, u16) {
         match self {
             Self::Aes => (0x8000, 0x0040),
@@ -38,50 +39,56 @@ impl Carrier {
 /// Algorithm of a private key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrivateAlgorithm {
-    /// WR-RSA.
+    /// RSA keys: WR-RSA.
     Rsa,
-    /// WR-ECC.
+    /// Elliptic-curve keys: WR-ECC.
     Ecc,
 }
 
 impl Attributes {
-    /// Whether a complete key of these attributes may leave in this way. One with parts missing never does.
+    /// Whether a complete key with these attributes may be exported under this carrier. A key with
+    /// missing parts never may.
     pub fn may_leave(&self, under: Carrier) -> bool {
         self.may_leave_in_blocks(under) && !self.leaves_in_blocks_alone()
     }
 
-    /// The same, in a key block of X9.143.
+    /// Whether a complete key with these attributes may be exported in a key block of X9.143 under
+    /// this carrier.
     pub fn may_leave_in_blocks(&self, under: Carrier) -> bool {
         let (permits, forbids) = under.bits();
         let export = self.management[0];
         self.completeness() == Completeness::Complete && export & permits != 0 && export & forbids == 0
     }
 
-    /// Whether the key may leave in key blocks alone, and with exportability E.
+    /// Whether the key may be exported only in key blocks with exportability E.
     pub fn leaves_in_blocks_alone(&self) -> bool {
         self.management[0] & MANAGEMENT_BLOCKS_ALONE != 0
     }
 
-    /// The same, of a key that may leave in key blocks alone, and with exportability E: as keys that came in with that.
+    /// The same attributes for a key that may be exported only in key blocks with exportability E,
+    /// as keys that came in with exportability E.
     #[must_use]
     pub fn with_blocks_alone(mut self) -> Self {
         self.management[0] |= MANAGEMENT_BLOCKS_ALONE;
         self
     }
 
-    /// Whether a transport key of these attributes wraps keys of those; no other key wraps any.
+    /// Whether a transport key with these attributes wraps keys with the attributes `wrapped`;
+    /// false for any other key.
     pub fn wraps_kind_of(&self, wrapped: &Self) -> bool {
         let (algorithm, kind) = kind_of(wrapped.key_type);
         let is_transport = matches!(self.key_type, VariableType::Exporter | VariableType::Importer);
         is_transport && self.usage[2] & algorithm != 0 && self.usage[3] & kind != 0
     }
 
-    /// Whether a transport key of these attributes protects key blocks (WR-TR31) with keys of AES or HMAC of those.
+    /// Whether a transport key with these attributes protects key blocks (WR-TR31) with AES or HMAC
+    /// keys with the attributes `wrapped`.
     pub fn protects_blocks_of(&self, wrapped: &Self) -> bool {
         self.wraps_kind_of(wrapped) && self.usage[1] & WR_TR31 != 0
     }
 
-    /// Whether a transport key of these attributes protects key blocks (WR-TR31) with DES keys of this type.
+    /// Whether a transport key with these attributes protects key blocks (WR-TR31) with DES keys of
+    /// this type.
     pub fn protects_blocks_of_des(&self, vector: ControlVector) -> bool {
         let is_transport = matches!(self.key_type, VariableType::Exporter | VariableType::Importer);
         is_transport
@@ -90,8 +97,8 @@ impl Attributes {
             && self.usage[3] & kind_of_des(vector) != 0
     }
 
-    /// Whether a transport key of these attributes wraps private keys of this algorithm, which are of no kind that the
-    /// fourth usage field names; no other key wraps any.
+    /// Whether a transport key with these attributes wraps private keys of this algorithm; false
+    /// for any other key. The fourth usage field names no kind for private keys.
     pub fn wraps_private(&self, algorithm: PrivateAlgorithm) -> bool {
         let bit = match algorithm {
             PrivateAlgorithm::Rsa => WR_RSA,
@@ -101,27 +108,29 @@ impl Attributes {
         is_transport && self.usage[2] & bit != 0
     }
 
-    /// The same for a key that was under a weaker one: the history in the second management field says so from then on.
+    /// The same attributes for a key that was under a weaker key: the history in the second
+    /// management field records it.
     pub fn weakened(mut self) -> Self {
         self.management[1] |= UNDER_WEAKER_KEY;
         self
     }
 
-    /// The same for a key that came under an RSA public key, which anyone may have used: its history says so from then
-    /// on.
+    /// The same attributes for a key that came under an RSA public key, which anyone may have used:
+    /// the history records it.
     pub fn from_anyone(mut self) -> Self {
         self.management[1] |= UNDER_UNTRUSTED_KEY;
         self
     }
 
-    /// The same for a key that came from another kind of system, in a form that said nothing of its use.
+    /// The same attributes for a key from another kind of system, in a form without attributes: the
+    /// history records it.
     pub fn from_elsewhere(mut self) -> Self {
         self.management[1] |= WITHOUT_ATTRIBUTES | NOT_OF_CCA;
         self
     }
 }
 
-/// The bits of a transport key's third and fourth usage fields under which a type of key comes.
+/// The bits of a transport key's third and fourth usage fields that cover a type of key.
 const fn kind_of(key_type: VariableType) -> (u16, u16) {
     let algorithm = if matches!(key_type, VariableType::Hmac) { WR_HMAC } else { WR_AES };
     let kind = match key_type {
@@ -134,7 +143,7 @@ const fn kind_of(key_type: VariableType) -> (u16, u16) {
     (algorithm, kind)
 }
 
-/// The same of the fourth usage field for DES keys, by their main types.
+/// The bit of a transport key's fourth usage field that covers a DES key, by the key's main type.
 const fn kind_of_des(vector: ControlVector) -> u16 {
     match vector.type_bits().0 {
         0 if matches!(vector.method_bits(), 2..=4) => WR_CARD,

@@ -1,13 +1,16 @@
-//! Types of variable-length keys, and what the keywords of Key_Token_Build2 set in their usage and management fields.
+//! Types of variable-length keys, and the bits that the keywords of Key_Token_Build2 set in their
+//! usage and management fields.
 //!
-//! Linux on Z CCA, "Key Token Build2, keywords reference" and the format of each type; ICSF Application Programmer's
-//! Guide, "Variable-length symmetric key token". A field is two bytes; a keyword sets the bits under its mask to its
-//! value. Two keywords whose masks overlap exclude each other. A bit that no keyword sets is not defined and is
-//! refused, and so is a value that no keyword with its mask sets.
+//! Sources: Linux on Z CCA, "Key Token Build2, keywords reference" and the format of each type;
+//! ICSF Application Programmer's Guide, "Variable-length symmetric key token". A field is two
+//! bytes; a keyword sets the bits under its mask to its value. Two keywords whose masks overlap
+//! exclude each other. A bit that no keyword sets is not defined and is refused, and so is a value
+//! that no keyword with its mask sets.
 //!
-//! Left out, and refused as if not defined: EXPTT31D, IMPTT31D and VARDRV-D (transport keys of TR-31 blocks alone), the
-//! compliance tag (COMP-TAG), and D-KDKGKY, MMSAUTH1 and MMSAUTH2 of DKYGENKY. What the usage fields of KDKGENKY after
-//! the first mean is not published where it was read: they are carried as they are.
+//! Not defined here, and so refused: EXPTT31D, IMPTT31D and VARDRV-D (transport keys of TR-31
+//! blocks alone), the compliance tag (COMP-TAG), and D-KDKGKY, MMSAUTH1 and MMSAUTH2 of DKYGENKY.
+//! The usage fields of KDKGENKY after the first have no published meaning where it was looked for:
+//! they are kept as they are.
 
 use crate::unconfirmed::TRANSPORT_USAGE;
 
@@ -16,7 +19,7 @@ use crate::unconfirmed::TRANSPORT_USAGE;
 pub enum VariableType {
     /// AES CIPHER: enciphers and deciphers texts.
     Cipher,
-    /// AES MAC: CMAC.
+    /// AES MAC: makes and verifies CMACs.
     Mac,
     /// AES EXPORTER: wraps keys for others.
     Exporter,
@@ -34,50 +37,53 @@ pub enum VariableType {
     SecMsg,
     /// AES KDKGENKY: derives keys that derive keys.
     KdkGenKy,
-    /// HMAC MAC: HMAC.
+    /// HMAC MAC: makes and verifies HMACs.
     Hmac,
 }
 
-/// Where a keyword sets something.
+/// The field that a keyword sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A usage field, from 0.
+    /// A usage field, by its index from 0.
     Usage(usize),
-    /// A management field, from 0.
+    /// A management field, by its index from 0.
     Management(usize),
 }
 
-/// What one keyword sets.
+/// The bits that one keyword sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: &'static str,
     pub(crate) place: Place,
     pub(crate) mask: u16,
     pub(crate) value: u16,
-    /// A usage field, a mask and the value under it with which the keyword goes; none goes with all.
+    /// The keyword needs this usage field to have this value under this mask; none if it needs
+    /// nothing.
     pub(crate) with: Option<(usize, u16, u16)>,
 }
 
-/// What a type looks like.
+/// The fields and keywords of a type.
 pub(crate) struct Row {
     pub(crate) key_type: VariableType,
     pub(crate) name: &'static str,
-    /// Byte 41 of a token.
+    /// Byte 41 of a token: the algorithm.
     pub(crate) algorithm: u8,
-    /// Bytes 42 and 43.
+    /// Bytes 42 and 43 of a token: the type.
     pub(crate) number: u16,
-    /// Usage fields as they are where no keyword is given.
+    /// Initial usage fields, before keywords are applied.
     pub(crate) start: &'static [u16],
-    /// How many usage fields a token may have.
+    /// The numbers of usage fields that a token may have.
     pub(crate) counts: &'static [usize],
-    /// Usage field, mask, and what it is set to where no keyword has set a bit under it; 0 where one must.
+    /// Usage field, mask, and the value that is set if no keyword has set a bit under the mask; 0
+    /// if a keyword must.
     pub(crate) defaults: &'static [(usize, u16, u16)],
-    /// Whether payloads of version X'00' are made.
+    /// Whether tokens with payloads of version X'00' are made.
     pub(crate) has_version_0: bool,
     pub(crate) words: &'static [Word],
 }
 
-/// What is derived with a DKYGENKY key, by the high byte of its first usage field; `None` for any type.
+/// The type that a DKYGENKY key derives, by the high byte of its first usage field; `None` for
+/// every type.
 pub(crate) const DERIVED: &[(u8, Option<VariableType>)] = &[
     (0x00, None),
     (0x01, Some(VariableType::Cipher)),
@@ -91,7 +97,7 @@ pub(crate) const DERIVED: &[(u8, Option<VariableType>)] = &[
 ];
 
 impl VariableType {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 11] = [
         Self::Cipher,
         Self::Mac,
@@ -106,17 +112,18 @@ impl VariableType {
         Self::Hmac,
     ];
 
-    /// Its name; that of HMAC is MAC, as that of [`Self::Mac`].
+    /// Name of the type; HMAC has the name MAC, as [`Self::Mac`] has.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Whether keys of the type carry or derive other keys: who knows such a key knows those.
+    /// Whether keys of the type carry or derive other keys, so that the other keys are known with
+    /// them.
     pub fn leads_to_keys(self) -> bool {
         matches!(self, Self::Exporter | Self::Importer | Self::DkyGenKy | Self::KdkGenKy)
     }
 
-    /// Whether it is of AES, rather than HMAC.
+    /// Whether the type is of AES, rather than HMAC.
     pub fn is_aes(self) -> bool {
         self.row().algorithm == ALGORITHM_AES
     }
@@ -129,12 +136,13 @@ impl VariableType {
         ROWS.iter().find(named).map(|row| row.key_type)
     }
 
-    /// Whether a key of it may be clear in a token.
+    /// Whether a key of the type may be clear in a token.
     pub fn may_be_clear(self) -> bool {
         matches!(self, Self::Cipher | Self::Hmac)
     }
 
-    /// Whether keys of this length in bytes are of it: 16, 24 or 32 of AES, 10 to 256 of HMAC.
+    /// Whether keys of the type may have this length in bytes: 16, 24 or 32 for AES, 10 to 256 for
+    /// HMAC.
     pub fn has_length(self, key_bytes: usize) -> bool {
         if self.is_aes() { matches!(key_bytes, 16 | 24 | 32) } else { (10..=256).contains(&key_bytes) }
     }
@@ -168,7 +176,7 @@ macro_rules! words {
     (@with ($field:literal, $mask:literal, $value:literal)) => { Some(($field, $mask, $value)) };
 }
 
-/// As a mask: each keyword sets a bit of its own.
+/// Stands for a mask: each keyword sets a single bit of its own.
 const EACH: u16 = 0;
 
 words! {
@@ -276,8 +284,8 @@ const fn managed(text: &'static str, mask: u16, value: u16) -> Word {
     Word { text, place: Place::Management(0), mask, value, with: None }
 }
 
-/// Keywords of the first management field: the high byte permits ways of export, the low byte forbids some. The other
-/// two fields are not the caller's to set.
+/// Keywords of the first management field: the high byte permits ways of export, the low byte
+/// forbids some. Callers cannot set the other two fields.
 pub(crate) const MANAGEMENT: &[Word] = &[
     managed("XPRT-SYM", 0x8000, 0x8000),
     managed("NOEX-SYM", 0x8000, 0),
@@ -311,13 +319,13 @@ const fn aes(key_type: VariableType, name: &'static str, number: u16, words: &'s
     }
 }
 
-/// What transport keys may do where no keyword says it.
+/// Defaults of the usage fields of transport keys, for fields in which no keyword sets a bit.
 const TRANSPORT: &[(usize, u16, u16)] = &{
     let [(first, one), (second, two), (third, three)] = TRANSPORT_USAGE;
     [(first, one, one), (second, two, two), (third, three, three)]
 };
 
-/// In the order of [`VariableType`].
+/// The rows, in the order of [`VariableType`].
 const ROWS: &[Row] = &[
     Row {
         defaults: &[(0, 0xC000, 0xC000)],

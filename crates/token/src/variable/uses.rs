@@ -1,4 +1,4 @@
-//! Which use of a variable-length key its usage fields allow.
+//! The uses of a variable-length key that its usage fields allow.
 
 use super::VariableToken;
 use super::attributes::{Attributes, Completeness};
@@ -12,9 +12,9 @@ pub enum VariableUse {
     Encipher(CipherMode),
     /// Decipher texts in this mode.
     Decipher(CipherMode),
-    /// Decipher texts in this mode that come under another key at once.
+    /// Decipher texts in this mode that are enciphered under another key in the same call.
     TranslateFrom(CipherMode),
-    /// Encipher texts in this mode that come from under another key at once.
+    /// Encipher texts in this mode that were deciphered with another key in the same call.
     TranslateTo(CipherMode),
     /// Make CMACs.
     CmacGenerate,
@@ -28,29 +28,31 @@ pub enum VariableUse {
     Wrap(Side, Wrapping),
     /// Encipher or decipher PIN blocks of ISO-4 (PINPROT).
     PinField(PinField),
-    /// Derive keys that do so for each transaction (DKYGENKY with A-DUKPT).
+    /// Derive keys for each transaction that encipher or decipher such PIN blocks (DKYGENKY with
+    /// A-DUKPT).
     DerivePinField(PinField),
     /// Derive keys of PIN blocks of 8 bytes for each transaction (DKYGENKY with A-DUKPT and D-ALL).
     DerivePinBlock,
-    /// Verify that the PAN of a PIN block may become another (MAC with VERIFY and PTR2AUTH).
+    /// Verify that the PAN of a PIN block may change (MAC with VERIFY and PTR2AUTH).
     PanChangeVerify,
 }
 
-/// What becomes of the PIN of a block of ISO-4, or where it comes from.
+/// The direction of a block of ISO-4, and what is done with its PIN or where that comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PinField {
-    /// The block comes in.
+    /// The block is incoming.
     In(PinBlockIn),
-    /// It comes in, and its PIN goes out in a block of ISO-1, which holds no PAN (RFMT4TO1).
+    /// The block is incoming, and its PIN is put into a block of ISO-1, which holds no PAN
+    /// (RFMT4TO1).
     InToIso1,
-    /// The block goes out.
+    /// The block is outgoing.
     Out(PinBlockOut),
-    /// It goes out, and its PIN came in in a block of ISO-1 (RFMT1TO4).
+    /// The block is outgoing, and its PIN comes from a block of ISO-1 (RFMT1TO4).
     OutOfIso1,
 }
 
 impl PinField {
-    /// DECRYPT or ENCRYPT, of the first usage field.
+    /// The bit of the first usage field that this needs: DECRYPT or ENCRYPT.
     const fn direction(self) -> u16 {
         match self {
             Self::In(_) | Self::InToIso1 => VERIFIES,
@@ -58,7 +60,7 @@ impl PinField {
         }
     }
 
-    /// Bits of the second usage field, all of which it takes.
+    /// The bits of the second usage field that this needs, all of them.
     const fn bits(self) -> u16 {
         match self {
             Self::Out(PinBlockOut::Encrypt) => 0x0020,
@@ -70,7 +72,7 @@ impl PinField {
         }
     }
 
-    /// Whether a PINPROT key of these usage fields is for this.
+    /// Whether a PINPROT key with these usage fields may be used so.
     fn is_of(self, usage: &[u16]) -> bool {
         matches!(usage, [first, second, 0, ISO_4]
             if first & (GENERATES | VERIFIES) == self.direction()
@@ -84,7 +86,7 @@ impl PinField {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum CipherMode {
-    /// CBC, also with padding.
+    /// CBC, with or without padding.
     Cbc = 0x00,
     /// ECB.
     Ecb = 0x01,
@@ -177,23 +179,23 @@ impl VariableUse {
 }
 
 impl VariableToken {
-    /// Whether its key may be used in this way. See [`Attributes::may`].
+    /// Whether the token's key may be used in this way. See [`Attributes::may`].
     pub fn may(&self, usage: VariableUse) -> bool {
         self.attributes().may(usage)
     }
 }
 
 impl Attributes {
-    /// Whether it is a CIPHER key that translates texts and does nothing else with them (C-XLATE).
+    /// Whether the key is a CIPHER key that only translates texts (C-XLATE).
     pub fn only_translates(&self) -> bool {
         self.key_type == VariableType::Cipher && self.usage[0] & TRANSLATES != 0
     }
 
-    /// Whether a key of these attributes may be used in this way: not one that lacks parts, one for functions of the
-    /// installation alone (UDX-ONLY), or one that is only translated (C-XLATE).
+    /// Whether a key with these attributes may be used in this way. A key that lacks parts, or that
+    /// is for functions of the installation alone (UDX-ONLY), has no use.
     ///
-    /// A key that is only translated takes part in translations; so does one that enciphers or deciphers, on its side
-    /// of them.
+    /// A key that only translates (C-XLATE) takes part in translations alone. A key that enciphers
+    /// or deciphers also takes part in them, on its side.
     ///
     /// An HMAC key that makes MACs also verifies them. An AES MAC key that only makes them (GENONLY) does not.
     pub fn may(&self, usage: VariableUse) -> bool {
@@ -247,7 +249,8 @@ impl Attributes {
     }
 }
 
-/// The bit of the first usage field of a transport key that permits a wrapping; `None` where every transport key may.
+/// The bit of a transport key's first usage field that permits a wrapping; `None` if every
+/// transport key may do it.
 const fn wraps(wrapping: Wrapping) -> Option<u16> {
     Some(match wrapping {
         // EXPORT, IMPORT.
@@ -266,12 +269,13 @@ const fn wraps(wrapping: Wrapping) -> Option<u16> {
     })
 }
 
-/// CMAC, and of no key that is for the PIN functions of one protocol alone (DKPINOP and the like, in the third field).
+/// Whether a MAC key makes CMACs of texts: method CMAC, and not for the PIN functions of one
+/// protocol alone (DKPINOP and the like, in the third field).
 fn is_for_cmac(attributes: &Attributes) -> bool {
     attributes.usage[1] & METHOD == CMAC && attributes.usage.get(2).is_none_or(|field| *field == 0)
 }
 
-/// Whether a DKYGENKY key of these usage fields is a base key of AES DUKPT.
+/// Whether a DKYGENKY key with these usage fields is a base key of AES DUKPT.
 fn derives_transactions(usage: &[u16]) -> bool {
     matches!(usage, [first, second, ..]
         if first & (TRANSACTIONS | UDX_ONLY) == TRANSACTIONS && second & LEVEL == 0)
@@ -279,20 +283,20 @@ fn derives_transactions(usage: &[u16]) -> bool {
 
 const METHOD: u16 = 0xFF00;
 const CBC: u16 = 0x0000;
-/// ISO-4, the one format that a PINPROT key says.
+/// ISO-4, the only format of a PINPROT key.
 const ISO_4: u16 = 0x0100;
-/// A-DUKPT.
+/// A-DUKPT: the key derives transaction keys.
 const TRANSACTIONS: u16 = 0x0080;
-/// DKYL0 is no level.
+/// The level of a DKYGENKY key, which is 0 for DKYL0.
 const LEVEL: u16 = 0x00FF;
-/// PTR2AUTH.
+/// PTR2AUTH: the key verifies changes of PANs.
 const PAN_CHANGE: u16 = 0x0080;
 const CMAC: u16 = 0x0100;
-/// ENCRYPT or GENERATE.
+/// ENCRYPT or GENERATE, in the first usage field.
 const GENERATES: u16 = 0x8000;
-/// DECRYPT or VERIFY.
+/// DECRYPT or VERIFY, in the first usage field.
 const VERIFIES: u16 = 0x4000;
-/// C-XLATE.
+/// C-XLATE: the key only translates.
 const TRANSLATES: u16 = 0x2000;
 const UDX_ONLY: u16 = 0x0008;
 const ANY_MODE: u8 = 0xFF;

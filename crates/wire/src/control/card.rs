@@ -15,17 +15,18 @@ pub enum TokenForm {
     /// By this system's own method (HCTR2): changes of a token are detected, and parts of tokens cannot be combined.
     #[default]
     Authenticated,
-    /// By CCA's: DES keys in ECB under the master key xor the control vector, AES keys in CBC.
+    /// By CCA's method: DES keys in ECB under the master key xor the control vector, AES keys in
+    /// CBC.
     Compatible,
 }
 
-/// Which forms of internal tokens a card makes and takes.
+/// Which forms of internal tokens a card makes and opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TokenForms {
-    /// Form of the tokens that it makes.
+    /// Form of the tokens that the card makes.
     pub form: TokenForm,
-    /// Whether compatible ones open.
+    /// Whether the card also opens tokens of the compatible form.
     pub open_compatible: bool,
 }
 
@@ -50,7 +51,7 @@ impl Default for TokenForms {
 #[repr(u32)]
 #[serde(rename_all = "kebab-case")]
 pub enum CardState {
-    /// The process exists.
+    /// The process exists; its self-tests have not passed yet.
     Created = 0,
     /// A coprocessor that serves requests, but holds no master key that the asker could use.
     Sealed = 1,
@@ -58,19 +59,19 @@ pub enum CardState {
     Ready = 2,
     /// Finishes what it took and takes nothing new.
     Quiescing = 3,
-    /// Its secrets are gone.
+    /// The card has wiped its secrets, and serves nothing any more.
     Zeroized = 4,
     /// A self-check failed: it serves nothing, ever.
     Failed = 5,
 }
 
 impl CardState {
-    /// Whether queues are attached and requests taken.
+    /// Whether a card in this state takes queues and requests.
     pub const fn serves(self) -> bool {
         matches!(self, Self::Sealed | Self::Ready)
     }
 
-    /// The state of this number.
+    /// The state with this number; none for a number that no state has.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::Created,
@@ -91,55 +92,58 @@ pub struct CardRow {
     pub index: u32,
     /// Distinguishes its process from all other processes that have ever been this card of its home.
     pub generation: u64,
-    /// What it is for.
+    /// The card's personality.
     pub personality: Personality,
-    /// Where it stands in its life.
+    /// The card's state, as shown to the client that asks.
     pub state: CardState,
-    /// Its process.
+    /// Process id of the card.
     pub pid: u32,
     /// Name of the engine's level.
     pub level: String,
-    /// Requests that it would like in one batch.
+    /// Number of requests that the card prefers in one batch.
     pub lanes: u32,
-    /// Queues attached.
+    /// Number of queues that are attached to the card.
     pub queues: u32,
-    /// How it is confined.
+    /// How the card's process is confined.
     pub isolation: Isolation,
     /// From its start to ready, in microseconds.
     pub start_us: u64,
     /// Times that the daemon had to start it again.
     pub restarts: u32,
-    /// How it waits.
+    /// How the card waits for requests.
     pub poll: PollMode,
-    /// Processors that it may run on; none for all.
+    /// Processors that the card may run on; none for all.
     pub processors: Option<Vec<u32>>,
-    /// Names of the tenants to which it, or a share of it, is dedicated, with the percentage.
+    /// Names of the tenants to which the card, or a share of it, is dedicated, each with its
+    /// percentage.
     pub dedicated: Vec<(String, u8)>,
 }
 
 /// From the daemon to a card, in order; the first is [`CardOrder::Start`] on descriptor 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CardOrder {
-    /// What the card is. Descriptors: doorbell socket (bound datagram), listener for a later daemon (seqpacket,
-    /// listening), status page (read-write), key table (read-only), accounts (read-write), samples (read-write), and
-    /// for a coprocessor its end of the socket pair to the keeper. In a system service instead of that, for every card:
-    /// status page and samples (read-only both).
+    /// What the card is. Descriptors: doorbell socket (bound datagram), listener for a later daemon
+    /// (seqpacket, listening), status page (read-write), key table (read-only), accounts
+    /// (read-write), samples (read-write), and for a coprocessor its end of the socket pair to the
+    /// keeper. In a system service every card gets, in place of that end, the status page and the
+    /// samples once more (both read-only).
     Start(CardStart),
     /// A new queue, answered by [`CardNotice::Attached`]. Descriptors: request memory (read-only), reply memory
     /// (read-write), and where the client is an event loop the cards' end of its completion socket.
     Attach {
-        /// What the queue may do.
+        /// The rights, limits and domain of the queue.
         grant: Grant,
         /// Slots of the queue.
         slots: u32,
     },
-    /// A role that grants name from now on; unanswered. A number that the grant of a queue names keeps the points
-    /// that it has: told others, the card lets it permit nothing.
+    /// A role that later grants may name; unanswered. While the grant of a queue names a number,
+    /// the points of that role do not change: if the card is told other points, it lets the role
+    /// permit nothing.
     Role(Role),
     /// A new grant of a queue: the tenant's role, limits or share changed. Number, tenant, account and
     /// domain of the grant stay; unanswered.
     Regrant {
-        /// All of it.
+        /// The whole grant, with the parts that stay.
         grant: Grant,
     },
     /// Ends a queue: its requests are finished, its memory is unmapped; answered by [`CardNotice::Detached`].
@@ -158,42 +162,42 @@ pub enum CardOrder {
     /// A new daemon takes over, sent on a connection to the listener; answered by [`CardNotice::Adopted`].
     /// The connection replaces the one before.
     Adopt,
-    /// The decimalisation tables that are stored, in place of those it was told before, beside the one that every card
-    /// has; unanswered.
+    /// The stored decimalisation tables, in place of those that the card was told before; the table
+    /// that every card has stays. Unanswered.
     Tables(Vec<DecimalisationTable>),
-    /// Counts failures of PINs from now on, under digests by this key; until then the card verifies none. Descriptor:
-    /// the table of failures (read-only). Unanswered.
+    /// From now on the card counts failures of PINs, under digests made with this key; until then
+    /// it verifies no PIN. Descriptor: the table of failures (read-only). Unanswered.
     Counting {
-        /// The same for all cards of the home, and after each start.
+        /// The key of the digests: the same for all cards of the home, and after each start.
         key: CountingKey,
     },
-    /// The card's failures are durable up to this number; unanswered.
+    /// The failures that the card has told are stored durably up to this number; unanswered.
     Counted {
-        /// [`Told::number`].
+        /// Number of the last failure that is durable: its [`Told::number`].
         number: u64,
     },
 }
 
-/// What a card is told at its start.
+/// The options that a card is given at its start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardStart {
     /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
     pub version: u16,
-    /// Index within the home.
+    /// Index of the card within its home.
     pub index: u32,
-    /// Generation of this process.
+    /// Generation of the card's process.
     pub generation: u64,
-    /// What the card is for.
+    /// The card's personality.
     pub personality: Personality,
-    /// Domains, from 0.
+    /// Number of domains, which are numbered from 0.
     pub domains: u16,
-    /// How the card waits.
+    /// How the card waits for requests.
     pub poll: PollMode,
-    /// Keep requests of different tenants out of one batch.
+    /// Whether requests of different tenants are kept out of one batch.
     pub separate_tenants: bool,
-    /// Serve weak algorithms.
+    /// Whether the card serves weak algorithms.
     pub weak_algorithms: bool,
-    /// Forms of internal tokens.
+    /// Forms of internal tokens that the card makes and opens.
     pub tokens: TokenForms,
     /// Processors that the card may use; none for all.
     pub processors: Option<Vec<u32>>,
@@ -206,14 +210,14 @@ pub enum CardNotice {
     Ready {
         /// Name of the engine's level.
         level: String,
-        /// Requests that it would like in one batch.
+        /// Number of requests that the card prefers in one batch.
         lanes: u32,
-        /// How it is confined.
+        /// How the card's process is confined.
         isolation: Isolation,
     },
     /// The card will never serve, for this reason.
     Failed {
-        /// Which check, for people; never a secret.
+        /// The check that failed, in words for people; never a secret.
         why: String,
     },
     /// The queue is served from now on.
@@ -221,11 +225,11 @@ pub enum CardNotice {
         /// Number of the queue.
         queue: u64,
     },
-    /// The order could not be carried out: the reason, for people.
+    /// [`CardOrder::Attach`] could not be carried out.
     Rejected {
         /// Number of the queue.
         queue: u64,
-        /// Which rule it broke.
+        /// Why not, in words for people.
         why: String,
     },
     /// The queue's memory is unmapped.
@@ -233,79 +237,80 @@ pub enum CardNotice {
         /// Number of the queue.
         queue: u64,
     },
-    /// The card's state after an order.
+    /// The card's state after an order that changes it.
     State(CardState),
     /// Answer to [`CardOrder::Adopt`]. Descriptors: status page and samples (read-only both).
     Adopted {
-        /// What the card was started as.
+        /// The options with which the card was started.
         start: CardStart,
-        /// Its state.
+        /// The card's present state.
         state: CardState,
         /// Name of the engine's level.
         level: String,
-        /// Requests that it would like in one batch.
+        /// Number of requests that the card prefers in one batch.
         lanes: u32,
-        /// How it is confined.
+        /// How the card's process is confined.
         isolation: Isolation,
-        /// Whether its keeper has handed it the registers of every domain; of an accelerator, which has none, too.
+        /// Whether the keeper has handed the card the registers of every domain; true for an
+        /// accelerator, which has none.
         holds_registers: bool,
-        /// The roles that its queues have.
+        /// The roles that the grants of the card's queues name.
         roles: Vec<Role>,
-        /// Its queues.
+        /// The grants of the card's queues.
         queues: Vec<Grant>,
     },
     /// A client broke the rules of the link; its queue was ended.
     Offence {
         /// Number of the queue.
         queue: u64,
-        /// Which rule.
+        /// The rule that the client broke, in words for people.
         rule: String,
     },
-    /// What became of verifications of PINs, at most [`crate::bounds::GUESSES_PER_NOTICE_MAX`]; of failures
-    /// [`CardOrder::Counted`] says that they are durable. Those that it did not say it of are told again to a later
-    /// daemon.
+    /// Failed verifications of PINs, at most [`crate::bounds::GUESSES_PER_NOTICE_MAX`]. [`CardOrder::Counted`]
+    /// confirms that they are durable; those not confirmed are told again to a later daemon.
     Guesses(Vec<Told>),
-    /// Requests that were refused for want of a right since it was last told.
+    /// Requests that were refused for want of a right since the last such notice.
     Denied {
         /// By tenant and kind, at most [`crate::bounds::DENIALS_PER_NOTICE_MAX`].
         kinds: Vec<Denial>,
-        /// Those of further tenants.
+        /// Number of refused requests of tenants that `kinds` does not list.
         others: u64,
     },
 }
 
-/// Requests of one tenant that a card refused alike for want of a right.
+/// Requests of one user of a tenant that a card refused for the same want of a right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {
     /// Tenant of the queue.
     pub tenant: u32,
-    /// User of the queue.
+    /// User id of the queue's client.
     pub user: u32,
-    /// How often.
+    /// How many requests were refused.
     pub times: u64,
-    /// What was refused; none for those of this user beyond the kinds that are told apart.
+    /// What was refused; none for requests of this user beyond the kinds that are told apart.
     pub what: Option<Denied>,
 }
 
-/// What was refused for want of a right.
+/// A kind of refusal for want of a right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denied {
     /// Number of the verb.
     pub verb: u16,
-    /// What decided it.
+    /// The check that refused the request.
     pub by: DeniedBy,
-    /// The key reference of the request: the one that was refused, or the first.
+    /// The key reference that was refused, or the first one of the request; none for a request
+    /// without one.
     pub key: Option<KeyReference>,
 }
 
-/// What decided that a request is refused for want of a right.
+/// Which check refuses a request for want of a right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeniedBy {
     /// The role lacks the verb's point.
     Verb,
     /// The role lacks the point for wrapped keys as bytes.
     TokenBytes,
-    /// What the tenant may do with the label's key.
+    /// The tenant may not do this with the key of the label.
     Label,
     /// The verb itself, with 8/90: a point of a keyword or of a parameter, or a bound that counts as one.
     Answer,

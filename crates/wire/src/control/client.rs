@@ -1,4 +1,4 @@
-//! What clients ask of the daemon, and what it answers.
+//! Requests of clients to the daemon, and its answers.
 
 use super::{
     CardRow, Finding, Isolation, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordsUnder, Refusal,
@@ -10,7 +10,7 @@ use crate::pin::{DecimalisationTable, Digest, FailureCount, FailureRow};
 use crate::tenant::{Change, ConfinedRow, Credential, TenantRow};
 use serde::{Deserialize, Serialize};
 
-/// Which key store.
+/// A key store, by the kind of tokens in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Store {
@@ -25,22 +25,23 @@ pub enum Store {
 /// One key record of a listing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordRow {
-    /// Its label.
+    /// Label of the record.
     pub label: Label,
-    /// Its store.
+    /// Key store that the record is in.
     pub store: Store,
-    /// Length of its token; 0 for a record without a key.
+    /// Length of the record's token in bytes; 0 for a record without a key.
     pub token_bytes: u32,
-    /// Seconds since 1970 when it was last written.
+    /// When the record was last written, in seconds since 1970.
     pub written_unix_s: u64,
-    /// Length of its certificate chain, in DER; 0 for none.
+    /// Length of the record's certificate chain in bytes of DER; 0 for none.
     pub chain_bytes: u32,
 }
 
 /// From a client to the daemon. The first message is [`ClientRequest::Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientRequest {
-    /// Says the version; answered by [`ClientReply::Welcome`].
+    /// Opens the connection, with the client's version and credential; answered by
+    /// [`ClientReply::Welcome`].
     Hello {
         /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the client.
         version: u16,
@@ -51,14 +52,14 @@ pub enum ClientRequest {
     },
     /// Asks for a queue; answered by [`ClientReply::Attached`].
     Attach {
-        /// The card's index.
+        /// Index of the card within its home.
         card: u32,
         /// Domain of the queue.
         domain: u16,
         /// Slots of the queue, a power of two up to [`crate::bounds::QUEUE_SLOTS_MAX`].
         slots: u32,
-        /// Bulk blocks of the queue in each direction, up to [`crate::bounds::BULK_BLOCKS`]: none where nothing longer
-        /// than a slot's payload is to be sent yet.
+        /// Bulk blocks of the queue in each direction, up to [`crate::bounds::BULK_BLOCKS`]; 0 if
+        /// no payload longer than a slot's is to be sent yet.
         blocks: u32,
     },
     /// Asks for the state of the cards that the client's tenant may use; answered by [`ClientReply::Cards`].
@@ -66,14 +67,15 @@ pub enum ClientRequest {
     Cards,
     /// Opens a label; answered by [`ClientReply::Opened`].
     OpenLabel {
-        /// The label.
+        /// Label of the key record.
         label: Label,
     },
     /// Calls a verb of the daemon; answered by [`ClientReply::Called`].
     Call {
         /// Domain of the call; verbs of key records do the same in every domain.
         domain: u16,
-        /// The one card that the client has chosen; queries tell of it.
+        /// Index of the card that the client has chosen, which queries tell of; none if it has
+        /// chosen none.
         card: Option<u32>,
         /// Number of the verb.
         verb: u16,
@@ -82,27 +84,27 @@ pub enum ClientRequest {
     },
     /// Lists records by label, in order; answered by [`ClientReply::Records`].
     RecordList {
-        /// Of which store; none for all.
+        /// Key store to list; none for all stores.
         store: Option<Store>,
         /// Pattern of labels, where `*` stands for any characters.
         pattern: String,
         /// Only labels after this one: the last of the page before.
         after: Option<Label>,
     },
-    /// Lists the records whose keys are under master keys other than these, in order: for administrators. Answered by
-    /// [`ClientReply::Tokens`].
+    /// Lists the records whose keys are not under any of the master keys in `but`, in order of
+    /// label: for administrators. Answered by [`ClientReply::Tokens`].
     TokenList {
         /// Pattern of labels, where `*` stands for any characters.
         pattern: String,
         /// Only labels after this one: the last of the page before.
         after: Option<Label>,
-        /// Master keys whose records are left out.
+        /// Master keys whose records are left out of the list.
         but: Vec<MasterKeyName>,
     },
     /// Replaces tokens of records, each only if the record still holds the given old token: for administrators.
     /// Answered by [`ClientReply::Replaced`] once they are durable, or by [`Refusal::NotSealed`].
     TokenReplace {
-        /// At most [`crate::bounds::REPLACEMENTS_MAX`].
+        /// The records with their old and new tokens, at most [`crate::bounds::REPLACEMENTS_MAX`].
         replacements: Vec<Replacement>,
         /// Whether records may come under master keys that are in no sealed copy.
         lose_keys: bool,
@@ -118,7 +120,7 @@ pub enum ClientRequest {
     },
     /// Writes a consistent copy of the home's stores into this folder; answered by [`ClientReply::Done`].
     Backup {
-        /// An existing, empty folder.
+        /// Path of an existing, empty folder.
         folder: String,
     },
     /// An officer's order for the keeper, passed on unread; answered by [`ClientReply::Officer`].
@@ -136,60 +138,64 @@ pub enum ClientRequest {
         /// Index of the card.
         card: u32,
     },
-    /// Ends the quarantine of a tenant, and forgets the deaths that led to it; answered by [`ClientReply::Done`].
+    /// Ends the quarantine of a tenant, and forgets the deaths of cards that led to it; answered by
+    /// [`ClientReply::Done`].
     Lift {
-        /// The tenant's name, or that of the user that it is.
+        /// Name of the tenant; for a user who is a tenant alone, the name of the user.
         tenant: String,
     },
-    /// Replaces a process that runs an older program than the installed one: for administrators. Answered by
-    /// [`ClientReply::Done`] once the new one serves; for the daemon, as the old one ends.
+    /// Replaces a process that runs an older program than the installed one: for administrators.
+    /// Answered by [`ClientReply::Done`] once the new process serves; when the daemon is replaced,
+    /// as the old daemon ends.
     Upgrade(Upgrade),
-    /// Reads the certificate chain of a PKA key record; answered by [`ClientReply::Chain`]. For who may open the label.
+    /// Reads the certificate chain of a PKA key record; answered by [`ClientReply::Chain`]. For
+    /// clients that may open the label.
     ChainRead {
-        /// The record's label.
+        /// Label of the key record.
         label: Label,
     },
-    /// Puts a certificate chain beside a PKA key record, in place of the one that it has; answered by
-    /// [`ClientReply::Done`], durable. For who may write the record. The chain goes with the record when that is
-    /// deleted.
+    /// Puts a certificate chain beside a PKA key record, in place of the chain that the record has;
+    /// answered by [`ClientReply::Done`], durable. For clients that may write the record. Deleting
+    /// the record deletes its chain.
     ChainWrite {
-        /// The record's label.
+        /// Label of the key record.
         label: Label,
-        /// The chain as [`crate::chain::certificates`] takes it; empty to take it away.
+        /// The chain, in the form that [`crate::chain::certificates`] takes; empty to remove the
+        /// record's chain.
         chain: Vec<u8>,
     },
     /// Asks for the stored decimalisation tables: for administrators. Answered by [`ClientReply::Tables`].
     Tables,
-    /// Asks what failures of PINs are counted, in the order of the digests: for administrators. Answered by
-    /// [`ClientReply::Failures`].
+    /// Asks for the counted failures of PINs, in the order of the digests: for administrators.
+    /// Answered by [`ClientReply::Failures`].
     Failures {
-        /// Only behind this digest: the last of the page before.
+        /// Only digests after this one: the last of the page before.
         after: Option<Digest>,
-        /// Only those whose verifications are refused.
+        /// Whether to list only digests whose verifications are refused.
         refused: bool,
     },
     /// Forgets the failures that are counted under a digest, or all: for administrators. Answered by
     /// [`ClientReply::Done`], durable.
     ClearFailures {
-        /// The digest; none for all.
+        /// The digest to forget; none for all.
         digest: Option<Digest>,
     },
 }
 
-/// What is replaced by the installed program.
+/// What [`ClientRequest::Upgrade`] replaces by the installed program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Upgrade {
-    /// Nothing: whether the installed programs are those of the manifest.
+    /// Replaces nothing: checks that the installed programs are those of the manifest.
     Check,
-    /// The keeper; its successor has its master keys. Refused by [`Refusal::NotSealed`] where only they would have
-    /// them.
+    /// The keeper; its successor gets its master keys. Refused by [`Refusal::NotSealed`] if a
+    /// master key in use is in no sealed copy, unless `lose_keys`.
     Keeper {
-        /// Whether master keys that are in no sealed copy may be lost if it fails.
+        /// Whether master keys that are in no sealed copy may be lost if the replacement fails.
         lose_keys: bool,
     },
-    /// A card. Its requests go to others, or wait for its successor.
+    /// A card. Its requests go to other cards, or wait for its successor.
     Card {
-        /// Its index.
+        /// Index of the card within its home.
         card: u32,
     },
     /// The daemon, in its own process. Cards and keeper run on.
@@ -199,16 +205,16 @@ pub enum Upgrade {
 /// From the daemon to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientReply {
-    /// The daemon's version, and who the client is to it. Descriptor, for an event loop: its end of the
-    /// completion socket of all queues of the connection (datagram).
+    /// The daemon's version, and the tenant and role that the client has. Descriptor, for an event
+    /// loop: its end of the completion socket of all queues of the connection (datagram).
     Welcome {
         /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
         version: u16,
         /// Tenant that the client's queues belong to.
         tenant: u32,
-        /// Its name; of a tenant that is only a user, the user's name or number.
+        /// The tenant's name; for a user who is a tenant alone, the name or number of the user.
         tenant_name: String,
-        /// Name of its role.
+        /// Name of the tenant's role.
         role: String,
         /// Whether the home is for development, with keys that anyone can compute.
         insecure_dev: bool,
@@ -225,78 +231,78 @@ pub enum ClientReply {
         /// Slots of the queue.
         slots: u32,
     },
-    /// The cards.
+    /// Rows of the cards that the client's tenant may use.
     Cards(Vec<CardRow>),
-    /// An opened label.
+    /// The label was opened.
     Opened {
-        /// What to put into requests.
+        /// The reference that names the opened label in requests.
         reference: KeyReference,
         /// Store that the label was found in.
         store: Store,
-        /// Length of the token.
+        /// Length of the token in bytes.
         token_bytes: u32,
     },
-    /// What a verb of the daemon answered, durable where it changed something.
+    /// The answer of a verb of the daemon; whatever the verb changed is durable.
     Called {
-        /// Its return and reason code.
+        /// Return and reason code of the verb.
         codes: Codes,
-        /// Payload of the reply, as the verb table gives it; empty where there is nothing to say.
+        /// Payload of the reply, as the verb table gives it; empty for a verb that returns no data.
         payload: Vec<u8>,
     },
     /// A page of records; a page of [`crate::bounds::LIST_ROWS_MAX`] rows may be followed by another.
     Records(Vec<RecordRow>),
     /// The state of the installation.
     Status(Status),
-    /// The keeper's answer.
+    /// The keeper's answer to the officer.
     Officer(OfficerReply),
     /// A page of tenants; an empty one is the last. A client that neither administers nor observes the home gets only
     /// its own.
     Tenants(Vec<TenantRow>),
-    /// What a card shows of its work. Descriptors: its status page and its samples, both read-only.
+    /// The measurements of a card. Descriptors: its status page and its samples, both read-only.
     Observed {
         /// Generation of the card's process.
         generation: u64,
     },
-    /// It is done, and durable where that applies.
+    /// The request was carried out, and whatever it stored is durable.
     Done,
-    /// It was refused.
+    /// The request was refused.
     Refused(Refusal),
-    /// A page of records with their tokens; an empty one is the last.
+    /// A page of records with their tokens; an empty page is the last.
     Tokens(Vec<Record>),
-    /// Of each replacement whether it was made.
+    /// For each replacement, in order, whether it was made.
     Replaced(Vec<bool>),
     /// The certificate chain of a record, as [`crate::chain::certificates`] takes it; empty for none.
     Chain(Vec<u8>),
-    /// The stored decimalisation tables, beside the one that every card has.
+    /// The stored decimalisation tables, without the table that every card has.
     Tables(Vec<DecimalisationTable>),
-    /// A page of failures of PINs; an empty one is the last.
+    /// A page of failures of PINs; an empty page is the last.
     Failures(Vec<FailureRow>),
 }
 
-/// What the memories of queues take with all their pages touched, and what they may take, in bytes. Administrators have
-/// no bound but the number of queues.
+/// Memory of queues with all their pages touched, and the bounds of that memory, in bytes. For
+/// administrators only the number of queues is bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueMemoryUse {
-    /// Of the tenant that asks.
+    /// Memory of the tenant that asks.
     pub own: u64,
-    /// Of one tenant of guests, at the most.
+    /// Bound for one tenant of guests.
     pub tenant_max: u64,
-    /// Most for one user of guests, whatever credentials it shows.
+    /// Bound for one user of guests, whatever credentials the user shows.
     pub user_max: u64,
-    /// Of all guests; 0 for who does not administer the home.
+    /// Memory of all guests together; 0 for a client that does not administer the home.
     pub guests: u64,
-    /// Of all guests, at the most.
+    /// Bound for all guests together.
     pub guests_max: u64,
 }
 
 /// The state of an installation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// The daemon's process.
+    /// Process id of the daemon.
     pub daemon_pid: u32,
-    /// The keeper's process; none where it is down.
+    /// Process id of the keeper; none if no keeper runs.
     pub keeper_pid: Option<u32>,
-    /// How the keeper is confined.
+    /// How the keeper's process is confined.
     pub keeper_isolation: Box<Isolation>,
     /// Whether the home is for development.
     pub insecure_dev: bool,
@@ -304,22 +310,25 @@ pub struct Status {
     pub weak_algorithms: bool,
     /// Resident memory of the daemon in bytes.
     pub daemon_resident_bytes: u64,
-    /// The cards.
+    /// Rows of the cards that the asker may see.
     pub cards: Vec<CardRow>,
     /// The master-key registers of each domain that has any key.
     pub registers: Vec<RegisterRow>,
-    /// Key records in the store.
+    /// Number of key records in the store.
     pub records: u64,
-    /// Under which master keys they are; for who administers or observes the home.
+    /// How many records are under which master keys; for clients that administer or observe the
+    /// home.
     pub records_under: RecordsUnder,
-    /// Client connections.
+    /// Number of client connections.
     pub connections: u32,
-    /// Memory of queues.
+    /// Memory of queues, and its bounds.
     pub queue_memory: QueueMemoryUse,
-    /// Tenants that cards have died with, those in quarantine first, at most [`crate::bounds::CONFINED_LISTED_MAX`];
-    /// who neither administers nor observes the home is shown its own.
+    /// Tenants that cards have died with, those in quarantine first, at most
+    /// [`crate::bounds::CONFINED_LISTED_MAX`]. A client that neither administers nor observes the
+    /// home is shown only its own tenant.
     pub confined: Vec<ConfinedRow>,
-    /// Failures of PINs; nothing for who neither administers nor observes the home.
+    /// Counts of failures of PINs; empty for a client that neither administers nor observes the
+    /// home.
     pub pin_failures: FailureCount,
     /// Whether the card program was compared with an installed manifest.
     pub program_verified: bool,
@@ -327,11 +336,14 @@ pub struct Status {
     pub unsealing: Unsealing,
     /// Processes that run programs other than the installed ones; only for administrators and observers of the home.
     pub outdated: Outdated,
-    /// Users of keeper and cards where they have users of their own; none where all run as the daemon does.
+    /// User ids of keeper and cards that run as users of their own; none if all run as the daemon's
+    /// user.
     pub apart: Option<Apart>,
-    /// What is wrong, as far as the asker may know: a guest sees only the cards and domains that it may use.
+    /// What is wrong with the home, as far as the asker may know: a guest sees only cards and
+    /// domains that it may use.
     pub findings: Vec<Finding>,
-    /// When the home was last backed up, in seconds since 1970; none where it never was, or who asks may not know.
+    /// When the home was last backed up, in seconds since 1970; none if never, or if the asker may
+    /// not know.
     pub backup_unix_s: Option<u64>,
     /// Space on the home's file system; none if it cannot be determined, or the asker may not know.
     pub space: Option<Space>,
@@ -340,9 +352,9 @@ pub struct Status {
 /// Room of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
-    /// What the daemon's user may still take.
+    /// Bytes that the daemon's user may still take.
     pub free: u64,
-    /// All of it.
+    /// Size of the file system in bytes.
     pub total: u64,
 }
 
@@ -350,21 +362,21 @@ pub struct Space {
 /// replaces them. In a system service with separate users only the daemon is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outdated {
-    /// The daemon.
+    /// Whether the daemon runs another program than the installed one.
     pub daemon: bool,
-    /// The keeper.
+    /// Whether the keeper runs another program than the installed one.
     pub keeper: bool,
-    /// Cards, by index.
+    /// Indices of cards that run another program than the installed one.
     pub cards: Vec<u32>,
 }
 
 /// User ids of the parts of a system service, as the daemon found them at their sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Apart {
-    /// The daemon's.
+    /// User id of the daemon.
     pub daemon: u32,
-    /// The keeper's.
+    /// User id of the keeper.
     pub keeper: u32,
-    /// The cards'.
+    /// User id of the cards.
     pub cards: u32,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How well a home serves; each is worse than the one before.
+/// How well a home serves; each state is worse than the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HealthState {
@@ -18,10 +18,10 @@ pub enum HealthState {
 }
 
 impl HealthState {
-    /// All of them, the best first.
+    /// All states, the best first.
     pub const ALL: [Self; 4] = [Self::Healthy, Self::Degraded, Self::Sealed, Self::Down];
 
-    /// Its name, as in JSON.
+    /// Name of the state, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -32,7 +32,7 @@ impl HealthState {
     }
 }
 
-/// What is wrong, by a name that never changes: alert rules and scripts use it.
+/// What is wrong, by a name that never changes, so that alert rules and scripts can use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
@@ -46,7 +46,7 @@ pub enum FindingKind {
     CardDown,
     /// A card failed its self-check, or lost its secrets: it is not started again by itself.
     CardFailed,
-    /// A card takes no requests since a person said so.
+    /// A card takes no requests because somebody quiesced it.
     CardQuiesced,
     /// No coprocessor holds a master key.
     NoKeys,
@@ -56,7 +56,7 @@ pub enum FindingKind {
     CardLacksKeys,
     /// The keeper does not serve: cards that start get no keys.
     KeeperDown,
-    /// The keeper holds no master keys, and cards do: one that starts gets none.
+    /// The keeper holds no master keys, and cards do: a card that starts gets none.
     KeeperSealed,
     /// Master keys in use are in no sealed copy: they are lost if the keeper ends.
     KeysNotSealed,
@@ -71,7 +71,7 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// All of them.
+    /// All kinds of findings.
     pub const ALL: [Self; 16] = [
         Self::DaemonDown,
         Self::Stopping,
@@ -91,7 +91,7 @@ impl FindingKind {
         Self::AuditNotWritten,
     ];
 
-    /// Its name, as in JSON.
+    /// Name of the kind, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::DaemonDown => "daemon-down",
@@ -113,7 +113,7 @@ impl FindingKind {
         }
     }
 
-    /// How well a home serves that has this finding and no other.
+    /// State of a home that has this finding and no other.
     pub const fn state(self) -> HealthState {
         match self {
             Self::DaemonDown | Self::Stopping | Self::NoCard => HealthState::Down,
@@ -134,16 +134,16 @@ impl FindingKind {
     }
 }
 
-/// One thing that is wrong.
+/// One thing that is wrong with a home.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What.
+    /// The kind of the finding.
     pub finding: FindingKind,
-    /// For people, on one line: what it is about, and what to do.
+    /// In words for people, on one line: what the finding is about, and what to do.
     pub text: String,
 }
 
-/// How well a home serves with these findings: as the worst of them says.
+/// State of a home with these findings: the worst of theirs; healthy if there are none.
 pub fn health_of(findings: &[Finding]) -> HealthState {
     findings.iter().map(|found| found.finding.state()).max().unwrap_or_default()
 }

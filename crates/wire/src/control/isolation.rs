@@ -17,13 +17,14 @@ pub enum SecretPages {
 /// The secret memory of a card or the keeper, all of it allocated before its sandbox closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretMemory {
-    /// How its pages are kept.
+    /// How the pages of the memory are kept.
     pub pages: SecretPages,
-    /// Its length in bytes.
+    /// Length of the memory in bytes.
     pub bytes: u64,
     /// The length that was wanted, in bytes.
     pub wanted_bytes: u64,
-    /// The limit of locked memory that it was started with, in bytes; none where there was none.
+    /// The limit of locked memory that the process was started with, in bytes; none if there was no
+    /// limit.
     pub limit_bytes: Option<u64>,
 }
 
@@ -32,9 +33,9 @@ pub struct SecretMemory {
 pub struct Isolation {
     /// Sandbox measures that the machine lacks, by name.
     pub missing: Vec<String>,
-    /// Version of Landlock's interface that it runs under; none where the kernel has no Landlock, or does not enforce
-    /// it.
+    /// Version of Landlock's interface that the process runs under; none if the kernel has no
+    /// Landlock, or does not enforce it.
     pub landlock_abi: Option<u32>,
-    /// Its secret memory; none of a program that has none of its own.
+    /// Secret memory of the process; none for a program without secret memory.
     pub memory: Option<SecretMemory>,
 }

@@ -7,54 +7,57 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 /// From the daemon to the keeper; the first is [`KeeperOrder::Start`] on descriptor 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeeperOrder {
-    /// What the keeper is; answered by [`KeeperNotice::Ready`]. Descriptors: listener for a later daemon, but for the
-    /// keeper of a system service; then the credential, where [`Unattended::Credential`] says that there is one.
+    /// The keeper's options; answered by [`KeeperNotice::Ready`]. Descriptors: listener for a later
+    /// daemon, except for the keeper of a system service; then the credential, if
+    /// [`Unattended::Credential`] announces one.
     Start {
         /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
         version: u16,
-        /// Domains, from 0.
+        /// Number of domains, which are numbered from 0.
         domains: u16,
         /// For a development home: master keys of every domain are derived from this number.
         insecure_seed: Option<u64>,
-        /// The keeper of a system service: two officers are needed for what one could do alone, nobody adopts it, and
-        /// it ends with its channel.
+        /// The keeper of a system service: two officers are needed for what one could do alone, no
+        /// later daemon adopts it, and it ends with its channel.
         service: bool,
-        /// What it unseals itself with; none where officers do it.
+        /// What the keeper unseals itself with as it starts; none if officers unseal it.
         unattended: Option<Unattended>,
     },
     /// A coprocessor starts: hand it the registers now and after each change. Answered by
     /// [`KeeperNotice::Done`], and by [`KeeperNotice::Holds`] once it has them. Descriptors: the keeper's end of the
     /// socket pair to the card.
     Serve(Served),
-    /// An officer's order, with the sealed registers of the home where it [needs them](OfficerOrder::needs_sealed);
-    /// answered by [`KeeperNotice::Officer`].
+    /// An officer's order, with the sealed registers of the home if it [needs
+    /// them](OfficerOrder::needs_sealed); answered by [`KeeperNotice::Officer`].
     Officer {
-        /// The order.
+        /// The officer's order.
         order: OfficerOrder,
-        /// The sealed registers, as stored; none where there are none, or the order does not need them.
+        /// The sealed registers, as stored; none if the home has none, or the order does not need
+        /// them.
         sealed_registers: Option<Vec<u8>>,
-        /// Memory that deriving a key from a passphrase may take where registers are sealed, in MiB; the keeper takes
-        /// no less than RFC 9106's second option, whatever it is told.
+        /// Memory for deriving a key from a passphrase when registers are sealed, in MiB. The
+        /// keeper takes at least the memory of RFC 9106's second option, whatever is given here.
         seal_memory_mib: u32,
         /// User id of the officer; none in a home of one user.
         officer: Option<u32>,
     },
-    /// What was sealed last was not stored: it is no sealed copy. Not answered.
+    /// The registers that the keeper sealed last were not stored, so they are no sealed copy. Not
+    /// answered.
     NotStored,
     /// A new daemon takes over; answered by [`KeeperNotice::Ready`].
     Adopt,
     /// Wipe everything and exit.
     Stop,
-    /// A successor replaces this keeper: it is given the registers, unless a key is being loaded or handed out, and
-    /// this keeper ends when the daemon is gone or orders it. Not answered. Descriptor: one end of a socket pair to the
-    /// successor.
+    /// A successor replaces this keeper, and gets the registers from it, unless a key is being
+    /// loaded or handed out. This keeper ends when the daemon is gone or orders it. Not answered.
+    /// Descriptor: one end of a socket pair to the successor.
     HandOver,
-    /// Take the registers from the predecessor; answered by [`KeeperNotice::Ready`], with the state after that.
-    /// Descriptor: the other end.
+    /// Take the registers from the predecessor; answered by [`KeeperNotice::Ready`], with the state
+    /// after that. Descriptor: the other end of the socket pair of [`KeeperOrder::HandOver`].
     TakeOver,
 }
 
-/// What a keeper is given to unseal itself with as it starts.
+/// The means by which a keeper unseals itself as it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unattended {
     /// A descriptor of the file that holds the passphrase, which nobody else reads.
@@ -62,7 +65,7 @@ pub enum Unattended {
         /// The sealed registers, as stored.
         sealed_registers: Vec<u8>,
     },
-    /// Nothing, for this reason, for people.
+    /// No credential, for this reason, in words for people.
     Nothing(String),
 }
 
@@ -81,50 +84,52 @@ pub enum Unseal {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unsealing {
-    /// By officers: at its start it tried nothing.
+    /// By officers: the keeper tried nothing as it started.
     #[default]
     Attended,
     /// By a credential, which opened the sealed registers.
     Unattended,
-    /// By a credential, and it stayed sealed for this reason, for people; a typed passphrase unseals it.
+    /// By a credential that did not open them, for this reason, in words for people. A typed
+    /// passphrase still unseals the keeper.
     Failed(String),
 }
 
 /// From the keeper to the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeeperNotice {
-    /// The keeper serves.
+    /// The keeper serves orders from now on.
     Ready {
-        /// How it is confined.
+        /// How the keeper's process is confined.
         isolation: Isolation,
-        /// Its registers.
+        /// Rows of all registers of the keeper.
         registers: Vec<RegisterRow>,
         /// The cards whose socket pairs it holds, and whether each has the registers as they stand.
         cards: Vec<(Served, bool)>,
-        /// How it was unsealed as it started.
+        /// How the keeper was unsealed as it started.
         unsealing: Unsealing,
     },
-    /// It is done.
+    /// The order was carried out.
     Done,
-    /// Answer for an officer; for [`OfficerOrder::SealUnder`] with the blob to store.
+    /// Answer for an officer; to [`OfficerOrder::SealUnder`], with the sealed registers to store.
     Officer {
-        /// The answer.
+        /// The answer for the officer.
         reply: OfficerReply,
         /// Sealed registers to be stored durably before the answer is passed on.
         store: Option<Vec<u8>>,
-        /// Domains whose keys cards are given now, one bit each: it is done once each of them is
-        /// [`KeeperNotice::Spread`].
+        /// Domains whose new keys cards are being given, one bit each. The order is carried out
+        /// once [`KeeperNotice::Spread`] has named each of them.
         spreads: u16,
     },
-    /// Unasked: the card has the registers of every domain as they stand, and hears of each change before any
-    /// card wraps under a new key. It may serve from now on.
+    /// Unasked: the card has the present registers of every domain, and hears of each change before
+    /// any card wraps under a new key. The card may serve from now on.
     Holds(Served),
     /// Unasked: every card that may serve has the new keys of this domain, and wraps under them.
     Spread {
-        /// The domain.
+        /// Number of the domain.
         domain: u16,
     },
-    /// Unasked: these cards have not taken new keys, which wait for them. They are to be ended.
+    /// Unasked: these cards have not taken new keys, which nobody can use before all cards have
+    /// them. The daemon is to end these cards.
     Lagging(Vec<Served>),
 }
 
@@ -133,30 +138,32 @@ pub enum KeeperNotice {
 pub struct Served {
     /// Index of the card.
     pub card: u32,
-    /// Generation of its process.
+    /// Generation of the card's process.
     pub generation: u64,
 }
 
-/// From the keeper to a card: what it is to know of one domain. Answered by [`Received`]. Never passes the daemon.
+/// From the keeper to a card: the master keys of one domain. Answered by [`Received`]. Never passes
+/// the daemon.
 ///
 /// A new master key comes twice: first as `next`, under which the card opens tokens and wraps none, and once every
 /// card has it, as the current one. So no card ever gets a token under a key that it does not have.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 pub struct Delivery {
-    /// Counts what was handed out of this domain; a later one takes the place of an earlier.
+    /// Number of the delivery within its domain; a later delivery replaces an earlier one.
     pub serial: u64,
-    /// The keys that it works with.
+    /// The keys that the card works with now.
     pub handout: Handout,
-    /// The keys that are current soon, one for each of [`Register::ALL`](super::Register::ALL); empty for none.
+    /// The keys that become current next, one for each of [`Register::ALL`](super::Register::ALL);
+    /// empty for none.
     pub next: [Vec<u8>; 4],
 }
 
-/// From a card to the keeper: it has what was delivered.
+/// From a card to the keeper: the card has taken a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Received {
-    /// The domain.
+    /// Number of the delivery's domain.
     pub domain: u16,
-    /// [`Delivery::serial`].
+    /// Number of the delivery: its [`Delivery::serial`].
     pub serial: u64,
 }
 
@@ -165,24 +172,24 @@ pub struct Received {
 pub struct CardGreeting {
     /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the card.
     pub version: u16,
-    /// What the daemon calls it.
+    /// Index and generation that the daemon has given the card.
     pub served: Served,
 }
 
 /// The master keys of one domain.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 pub struct Handout {
-    /// The domain.
+    /// Number of the domain.
     pub domain: u16,
     /// One pair for each of [`Register::ALL`](super::Register::ALL), in that order.
     pub keys: [MasterKeyPair; 4],
 }
 
-/// The current and the old master key of one register; empty where there is none.
+/// The current and the old master key of one register; an absent key is empty.
 #[derive(Default, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 pub struct MasterKeyPair {
-    /// Wraps new tokens.
+    /// The current key, which wraps new tokens.
     pub current: Vec<u8>,
-    /// Still opens tokens.
+    /// The old key, which still opens tokens.
     pub old: Vec<u8>,
 }

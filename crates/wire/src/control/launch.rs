@@ -10,12 +10,13 @@ pub enum LaunchOrder {
     Start {
         /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
         version: u16,
-        /// Highest instruction-set level of the card.
+        /// Highest instruction-set level of the card; none for no limit.
         level: Option<LevelLimit>,
     },
-    /// Kills a card that this launcher started; answered by [`LaunchReply::Done`], also where it has ended.
+    /// Kills a card that this launcher started; answered by [`LaunchReply::Done`], also if the card
+    /// has ended already.
     End {
-        /// Its process.
+        /// Process id of the card.
         pid: u32,
     },
 }
@@ -25,11 +26,11 @@ pub enum LaunchOrder {
 pub enum LaunchReply {
     /// The card runs.
     Started {
-        /// Its process.
+        /// Process id of the card.
         pid: u32,
     },
-    /// It is done.
+    /// The card was ended.
     Done,
-    /// It was refused, for this reason.
+    /// The order was refused, for this reason, in words for people.
     Refused(String),
 }

@@ -6,19 +6,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Length of the longest pattern in bytes.
 const BYTES_MAX: usize = 16;
-/// Length of what names a key, in tokens of eight-byte patterns and in the counts of records, in bytes.
+/// Length in bytes of a key's name: of an 8-byte pattern in tokens, and of the key in counts of
+/// records.
 const NAME_BYTES: usize = 8;
 
 /// The verification pattern of a master key: 16 bytes for the ASYM register (MDC-4), 8 bytes for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MasterKeyPattern {
-    /// Zeros follow a shorter pattern.
+    /// The pattern; zeros follow one of 8 bytes.
     field: [u8; BYTES_MAX],
     is_long: bool,
 }
 
 impl MasterKeyPattern {
-    /// The pattern of a key of this register, of which the bytes beyond the register's length are left out.
+    /// The pattern of a key of this register, from the beginning of `field`: 16 bytes for ASYM,
+    /// else 8.
     pub fn new(register: Register, mut field: [u8; BYTES_MAX]) -> Self {
         let is_long = register == Register::Asym;
         if !is_long {
@@ -27,18 +29,18 @@ impl MasterKeyPattern {
         Self { field, is_long }
     }
 
-    /// Its bytes: 8 or 16.
+    /// The pattern: 8 or 16 bytes.
     pub fn bytes(&self) -> &[u8] {
         if self.is_long { &self.field } else { &self.field[..NAME_BYTES] }
     }
 
-    /// Its first 8 bytes, which name the key.
+    /// The first 8 bytes of the pattern, which name the key.
     pub fn name(&self) -> [u8; NAME_BYTES] {
         let [a, b, c, d, e, f, g, h, ..] = self.field;
         [a, b, c, d, e, f, g, h]
     }
 
-    /// Its bytes in a field of 16, with zeros after a shorter one.
+    /// The pattern in a field of 16 bytes, with zeros after one of 8.
     pub const fn field(&self) -> &[u8; BYTES_MAX] {
         &self.field
     }

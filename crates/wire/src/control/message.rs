@@ -1,11 +1,11 @@
-//! The bytes of a message.
+//! Control messages as bytes: writing and reading them.
 
 use super::CONTROL_VERSION;
 use crate::bounds::CONTROL_BYTES_MAX;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What is wrong with a control message.
+/// Why a control message cannot be written or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MessageError {
@@ -13,7 +13,8 @@ pub enum MessageError {
     TooLong(usize),
     /// Not the encoding of the message that was expected.
     Malformed,
-    /// The same, and it begins as the first message of a connection of another [`CONTROL_VERSION`].
+    /// Not that encoding either, but the beginning of a connection's first message in another
+    /// [`CONTROL_VERSION`]: this one.
     Version(u16),
 }
 
@@ -34,10 +35,10 @@ impl std::fmt::Display for MessageError {
 
 impl std::error::Error for MessageError {}
 
-/// The bytes of a message.
+/// Encodes a control message.
 ///
 /// # Errors
-/// [`MessageError::TooLong`].
+/// [`MessageError::TooLong`], or [`MessageError::Malformed`] for a value that postcard cannot encode.
 pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, MessageError> {
     let bytes = postcard::to_stdvec(message).map_err(|_| MessageError::Malformed)?;
     if bytes.len() > CONTROL_BYTES_MAX { Err(MessageError::TooLong(bytes.len())) } else { Ok(bytes) }
@@ -46,7 +47,7 @@ pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, MessageError> {
 /// Reads a message; nothing may follow it.
 ///
 /// # Errors
-/// [`MessageError`].
+/// [`MessageError`] says what is wrong with the bytes.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, MessageError> {
     if bytes.len() > CONTROL_BYTES_MAX {
         return Err(MessageError::TooLong(bytes.len()));
@@ -57,8 +58,9 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, MessageError> {
     }
 }
 
-/// The version of the peer, if these bytes are the first message of a connection and that is another one. In every
-/// version each of these messages is the first of its kind, and begins with the version; what follows may differ.
+/// The version of the peer, if these bytes are the first message of a connection in another version
+/// than [`CONTROL_VERSION`]. In every version that message is the first of its kind and begins with
+/// the version; the rest may differ.
 fn other_version(bytes: &[u8]) -> Option<u16> {
     let ((first, version), _) = postcard::take_from_bytes::<(u8, u16)>(bytes).ok()?;
     (first == 0 && version != CONTROL_VERSION).then_some(version)

@@ -1,4 +1,4 @@
-//! Master-key registers, and what officers ask of the keeper.
+//! Master-key registers, and the orders of officers to the keeper.
 
 use super::{MasterKeyName, MasterKeyPattern};
 use crate::registers::Register;
@@ -19,9 +19,9 @@ pub enum NewState {
 /// The public state of the registers of one kind in one domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterRow {
-    /// The domain.
+    /// Number of the domain.
     pub domain: u16,
-    /// The register.
+    /// The kind of register.
     pub register: Register,
     /// How far the new register is filled.
     pub new_state: NewState,
@@ -31,12 +31,13 @@ pub struct RegisterRow {
     pub current_pattern: Option<MasterKeyPattern>,
     /// Verification pattern of the old key.
     pub old_pattern: Option<MasterKeyPattern>,
-    /// Whether current and old key are in the sealed copy, so that a keeper that starts anew can have them back.
+    /// Whether current and old key are in the sealed copy, from which a keeper that starts anew can
+    /// restore them.
     pub is_sealed: bool,
 }
 
 impl RegisterRow {
-    /// The keys that it holds and cards have: the current one, then the old one.
+    /// Names of the keys of this register that cards have: the current one, then the old one.
     pub fn keys(&self) -> impl Iterator<Item = MasterKeyName> + use<> {
         let register = self.register;
         [self.current_pattern, self.old_pattern]
@@ -46,15 +47,15 @@ impl RegisterRow {
     }
 }
 
-/// Which part of a master key.
+/// The place of a part among the parts of a master key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// Starts a new key; the register must be empty.
+    /// The first part: starts a new key; the register must be empty.
     First,
-    /// Combined by exclusive or.
+    /// A part between: combined by exclusive or with the parts before it.
     Middle,
-    /// Combined by exclusive or; completes the key.
+    /// The last part: combined by exclusive or; completes the key.
     Last,
 }
 
@@ -70,13 +71,15 @@ pub struct Sealed {
     pub ciphertext: Vec<u8>,
 }
 
-/// What a [`Sealed`] secret is for: bound into it, so that one cannot be passed off as another. Of a part it goes on
-/// with the place that it is for: [`purpose_of_part`].
+/// The purpose of a [`Sealed`] key part, as far as all parts share it; [`purpose_of_part`] adds the
+/// place of one. The purpose is bound into the secret, so that a secret cannot be passed off as
+/// another.
 pub const PURPOSE_PART: &[u8] = b"cryptand master-key part";
-/// See [`PURPOSE_PART`].
+/// The purpose of a [`Sealed`] passphrase; bound into it as [`PURPOSE_PART`] is.
 pub const PURPOSE_PASSPHRASE: &[u8] = b"cryptand unsealing passphrase";
 
-/// What a part is sealed for: its domain, its register, and whether it is the first, the last or one between them.
+/// The purpose of a sealed part: [`PURPOSE_PART`], its domain (little-endian), its register, and
+/// whether it is the first, the last or one between them.
 pub fn purpose_of_part(domain: u16, register: Register, part: Part) -> Vec<u8> {
     let [low, high] = domain.to_le_bytes();
     [PURPOSE_PART, &[low, high, register as u8, part as u8]].concat()
@@ -85,24 +88,24 @@ pub fn purpose_of_part(domain: u16, register: Register, part: Part) -> Vec<u8> {
 /// An order of one officer that another one must confirm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingOrder {
-    /// Tells it from every other of this keeper.
+    /// Number that no other order of this keeper has.
     pub number: u64,
-    /// User id of who ordered it.
+    /// User id of the officer who gave the order.
     pub officer: u32,
-    /// What it is.
+    /// The order that waits.
     pub what: TwoOfficers,
 }
 
-/// What takes two officers.
+/// The orders that take two officers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TwoOfficers {
-    /// [`OfficerOrder::Set`].
+    /// To set new master keys: [`OfficerOrder::Set`].
     Set {
-        /// The domain.
+        /// Number of the domain.
         domain: u16,
     },
-    /// [`OfficerOrder::SealUnder`].
+    /// To seal all registers: [`OfficerOrder::SealUnder`].
     Seal,
 }
 
@@ -111,32 +114,32 @@ pub enum TwoOfficers {
 /// the officer who confirms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OfficerOrder {
-    /// Answered by [`OfficerReply::StartupKey`].
+    /// Asks for the key that secrets are sealed to; answered by [`OfficerReply::StartupKey`].
     StartupKey,
     /// Loads a part into the new register; answered by [`OfficerReply::PartLoaded`]. Refused, like
     /// [`OfficerOrder::MayLoad`] and [`OfficerOrder::Set`], while there are sealed registers that the keeper has not
     /// opened.
     LoadPart {
-        /// The domain.
+        /// Number of the domain.
         domain: u16,
-        /// The register.
+        /// Register that the part is of.
         register: Register,
-        /// Which part.
+        /// Place of the part in the key.
         part: Part,
         /// The part, sealed for [`PURPOSE_PART`].
         sealed: Sealed,
     },
     /// Clears the new register; answered by [`OfficerReply::Done`].
     ClearNew {
-        /// The domain.
+        /// Number of the domain.
         domain: u16,
-        /// The register.
+        /// Register that is cleared.
         register: Register,
     },
     /// Moves, at once, current to old and new to current in all full registers of a domain;
     /// answered by [`OfficerReply::Done`].
     Set {
-        /// The domain.
+        /// Number of the domain.
         domain: u16,
     },
     /// Seals all registers under a passphrase and has the daemon store them; answered by [`OfficerReply::Done`].
@@ -153,30 +156,31 @@ pub enum OfficerOrder {
         /// The passphrase, sealed for [`PURPOSE_PASSPHRASE`].
         sealed: Sealed,
     },
-    /// Answered by [`OfficerReply::Registers`].
+    /// Asks for the state of all registers; answered by [`OfficerReply::Registers`].
     Registers,
     /// Asks which order waits for a second officer; answered by [`OfficerReply::Pending`].
     Pending,
     /// Confirms another officer's order, and carries it out.
     Confirm {
-        /// [`PendingOrder::number`].
+        /// Number of the order to confirm: its [`PendingOrder::number`].
         number: u64,
     },
     /// Asks whether a part would be taken from this officer now, before one is drawn or typed; answered by
     /// [`OfficerReply::Done`]. Changes nothing.
     MayLoad {
-        /// The domain.
+        /// Number of the domain.
         domain: u16,
-        /// The register.
+        /// Register that the part is of.
         register: Register,
-        /// Which part.
+        /// Place of the part in the key.
         part: Part,
     },
 }
 
 impl OfficerOrder {
-    /// Whether the keeper must know of the home's sealed copy to judge it: it opens or replaces the copy, or would give
-    /// cards other keys than those in it. [`OfficerOrder::Confirm`] carries such an order out.
+    /// Whether the keeper must know of the home's sealed copy to judge this order: the order opens
+    /// or replaces the copy, or would give cards other keys than those in it.
+    /// [`OfficerOrder::Confirm`] carries such an order out.
     pub const fn needs_sealed(&self) -> bool {
         match self {
             Self::LoadPart { .. }
@@ -202,15 +206,15 @@ pub enum OfficerReply {
         /// Pattern of the whole key, after the last part.
         key_pattern: Option<MasterKeyPattern>,
     },
-    /// The registers.
+    /// Rows of all registers.
     Registers(Vec<RegisterRow>),
-    /// It waits for another officer.
+    /// The order waits for another officer.
     Awaits(PendingOrder),
-    /// What waits for another officer.
+    /// The order that waits for another officer; none if no order waits.
     Pending(Option<PendingOrder>),
-    /// It is done.
+    /// The order was carried out.
     Done,
-    /// It was refused, for this reason.
+    /// The order was refused, for this reason.
     Refused(OfficerRefusal),
 }
 
@@ -222,7 +226,7 @@ pub enum OfficerRefusal {
     SealedSecret,
     /// A part of this length does not fit the register.
     PartLength,
-    /// The register is not in the state that this needs.
+    /// The order does not fit the state of the register.
     RegisterState,
     /// The key equals the current or the old one, by its verification pattern.
     SameKey,
@@ -239,15 +243,16 @@ pub enum OfficerRefusal {
     /// There are sealed registers that this keeper has not opened: other keys in their place would leave records
     /// without theirs.
     NotUnsealed,
-    /// Cards are being given new keys: the registers stay as they are until all have them.
+    /// Cards are being given new keys: the registers do not change until all cards have them.
     Spreading,
     /// Opening the sealed registers takes more memory than is free.
     Memory,
-    /// This needs an officer other than the one who gave the first half; or it is unknown who that was.
+    /// Another officer must give this order than the one who gave the first half, or nobody knows
+    /// who gave that half.
     SameOfficer,
-    /// Nothing of this number waits for a second officer.
+    /// No order of this number waits for a second officer.
     NothingPending,
-    /// Who asks is no officer of this keeper.
+    /// The user who asks is no officer of this keeper.
     NotAnOfficer,
     /// The sealed registers could not be written.
     NotStored,
@@ -255,7 +260,7 @@ pub enum OfficerRefusal {
     FormerPassphrase,
     /// Too many wrong passphrases were given.
     Wait {
-        /// Seconds until one may be tried again.
+        /// Seconds until a passphrase may be tried again.
         seconds: u32,
     },
 }

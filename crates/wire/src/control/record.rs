@@ -5,19 +5,19 @@ use crate::key::Label;
 use crate::registers::Register;
 use serde::{Deserialize, Serialize};
 
-/// One key record.
+/// One key record, with its token.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its store.
+    /// Key store of the record.
     pub store: Store,
-    /// Its label.
+    /// Label of the record.
     pub label: Label,
-    /// Its token; empty for none.
+    /// Token of the record; empty for none.
     pub token: Vec<u8>,
 }
 
 impl std::fmt::Debug for Record {
-    /// Tokens are wrapped, and belong in no log all the same.
+    /// Shows the length of the token alone: even wrapped tokens belong in no log.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let bytes = self.token.len();
         f.debug_struct("Record")
@@ -31,9 +31,9 @@ impl std::fmt::Debug for Record {
 /// A record's present token, and the token that replaces it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replacement {
-    /// The record as it is.
+    /// The record with its present token.
     pub record: Record,
-    /// The token that it shall have.
+    /// The token that replaces the present one.
     pub token: Vec<u8>,
 }
 
@@ -48,32 +48,33 @@ impl std::fmt::Debug for Replacement {
 pub struct RecordsUnder {
     /// Under the keys that the registers hold.
     pub held: Vec<RecordsOfKey>,
-    /// Under master keys that no register holds: no card can use them. All are, while registers are sealed.
+    /// Records under master keys that no register holds: no card can use these records. While
+    /// registers are sealed, all records with a key count here.
     pub elsewhere: u64,
-    /// Without a key that is under a master key.
+    /// Records without a key that is under a master key.
     pub keyless: u64,
 }
 
 /// How many key records are under one master key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordsOfKey {
-    /// The master key.
+    /// Name of the master key.
     pub key: MasterKeyName,
-    /// How many.
+    /// Number of records under the key.
     pub records: u64,
 }
 
-/// What a master key is known by.
+/// The name of a master key: its register, and the beginning of its verification pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MasterKeyName {
-    /// Its register.
+    /// Register of the key.
     pub register: Register,
     /// The first 8 bytes of its verification pattern.
     pub pattern: [u8; 8],
 }
 
 impl RecordsUnder {
-    /// Records under this key; 0 for one that no register holds.
+    /// Number of records under this key; 0 for a key that no register holds.
     pub fn of(&self, key: MasterKeyName) -> u64 {
         self.held.iter().find(|held| held.key == key).map_or(0, |held| held.records)
     }

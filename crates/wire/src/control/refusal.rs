@@ -3,28 +3,28 @@
 use crate::code::Codes;
 use serde::{Deserialize, Serialize};
 
-/// Why the daemon refused; nothing was changed unless its doc says so.
+/// Why the daemon refused; nothing was changed, unless the variant's documentation says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Refusal {
     /// The client's version is not served.
     Version {
-        /// The daemon's.
+        /// Version that the daemon speaks.
         daemon: u16,
-        /// The client's.
+        /// Version that the client speaks.
         client: u16,
     },
-    /// The caller may not do this.
+    /// The client has no right to this request.
     Denied,
     /// No card of this kind exists.
     NoSuchCard,
     /// Cards of this kind exist, none is ready now.
     NoCardReady,
-    /// A bound is reached.
+    /// There may be no more of something.
     Full {
-        /// Of what, for people.
+        /// What there may be no more of, in words for people.
         what: String,
-        /// The bound.
+        /// The greatest number allowed.
         limit: u64,
     },
     /// Refused with the codes of a key-record verb.
@@ -33,9 +33,9 @@ pub enum Refusal {
     Settings(String),
     /// A file or the key store could not be used.
     Storage {
-        /// What was tried, on what.
+        /// The operation that failed, and the file or store it was for.
         operation: String,
-        /// The cause.
+        /// The cause of the failure, in words for people.
         cause: String,
     },
     /// The request makes no sense at this point, for the reason given.
@@ -46,25 +46,26 @@ pub enum Refusal {
     NoSuchTenant(String),
     /// The client's tenant is in quarantine, because its requests ended cards: it gets no queue for a while.
     Quarantined {
-        /// Deaths of cards that it was found alone in.
+        /// Number of cards that died while they ran requests of this tenant alone.
         deaths: u32,
-        /// Seconds until it may ask again.
+        /// Seconds until the tenant may ask again.
         left_s: u64,
     },
     /// The change would leave a tenant without a card that it needs.
     Strands {
-        /// The tenant's name.
+        /// Name of the tenant.
         tenant: String,
-        /// What it would lack, for people.
+        /// What the tenant would lack, in words for people.
         lacks: String,
     },
     /// The daemon is stopping, and has not begun with the request: send it to the next daemon.
     Stopping,
-    /// Master keys in use are in no sealed copy, and what was asked would end them, or rest records on them.
+    /// Master keys in use are in no sealed copy, and the request would end these keys, or put
+    /// records under them.
     NotSealed {
-        /// Which keys, for people: domains and registers.
+        /// Domains and registers of these keys, in words for people.
         keys: String,
-        /// What would become of them, for people.
+        /// What would become of these keys, in words for people.
         risk: String,
     },
 }

@@ -24,13 +24,14 @@ pub enum Argument<'a> {
 pub struct KeyField<'a> {
     /// Position of the parameter in the verb table.
     pub position: usize,
-    /// Where its field begins in the payload.
+    /// Where the argument's field begins in the payload, in bytes.
     pub at: usize,
-    /// The bytes.
+    /// The bytes of the argument, as they are given.
     pub bytes: &'a [u8],
 }
 
-/// Arguments that are kept in place; those of a verb with more parameters are allocated beyond that.
+/// Number of arguments that are kept in place; for a verb with more parameters the further ones are
+/// allocated.
 const IN_PLACE: usize = 20;
 
 type Further<'a> = [Argument<'a>; PARAMETERS_MAX - IN_PLACE];
@@ -44,14 +45,14 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// No argument given yet.
+    /// Arguments of a verb, none of them given yet.
     pub fn new(verb: Verb) -> Self {
         let further = verb.parameters().len() > IN_PLACE;
         let further = further.then(|| Box::new([Argument::Absent; PARAMETERS_MAX - IN_PLACE]));
         Self { verb, first: [Argument::Absent; IN_PLACE], further }
     }
 
-    /// The verb that these belong to.
+    /// The verb that the arguments belong to.
     pub fn verb(&self) -> Verb {
         self.verb
     }
@@ -88,7 +89,7 @@ impl<'a> Arguments<'a> {
         self.first.get(position).or_else(further).copied().unwrap_or(Argument::Absent)
     }
 
-    /// The integer at a position; 0 where there is none.
+    /// The integer at a position; 0 if no integer is there.
     #[inline]
     pub fn integer(&self, position: usize) -> i64 {
         match self.at(position) {
@@ -97,7 +98,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The bytes at a position; empty where there are none.
+    /// The bytes at a position; empty if no bytes are there.
     #[inline]
     pub fn bytes(&self, position: usize) -> &'a [u8] {
         match self.at(position) {
@@ -115,8 +116,8 @@ impl<'a> Arguments<'a> {
         self.write(out, Way::Request, |_| Ok(None))
     }
 
-    /// As [`Arguments::write_request`], asking of each key that is given as bytes whether a reference goes in
-    /// its place.
+    /// As [`Arguments::write_request`], but asks `refer`, for each key that is given as bytes,
+    /// whether a reference goes in place of the key.
     ///
     /// # Errors
     /// As [`Arguments::write_request`], or what `refer` refuses with.
@@ -184,8 +185,8 @@ impl<'a> Arguments<'a> {
         Self::read(verb, Walk::request(verb, payload))
     }
 
-    /// Reads the payload of a request that was admitted: keys that [`crate::frame::place_token`] put there are bytes of
-    /// the arena. A reference to anything else stays one.
+    /// Reads the payload of an admitted request: a key that [`crate::frame::place_token`] has
+    /// placed is read as bytes of the arena. A reference to anything else stays a reference.
     ///
     /// # Errors
     /// As [`Arguments::read_request`].
@@ -195,8 +196,8 @@ impl<'a> Arguments<'a> {
         Ok(arguments)
     }
 
-    /// As [`Arguments::read_admitted`], into arguments of the verb none of which is given yet: a batch reads each
-    /// request where it keeps it. After an error some of them are set.
+    /// As [`Arguments::read_admitted`], but into arguments of the verb that are all absent, so that
+    /// a batch reads each request where it keeps it. After an error some of the arguments are set.
     ///
     /// # Errors
     /// As [`Arguments::read_request`].

@@ -1,8 +1,8 @@
-//! What is wrong with a frame.
+//! Why a frame is refused.
 
 use super::header::FRAME_VERSION;
 
-/// What is wrong with a frame or its arguments; the writer of the frame is at fault.
+/// Why a frame or its arguments are refused; the writer of the frame is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameError {
@@ -10,9 +10,9 @@ pub enum FrameError {
     Version(u16),
     /// No verb has this number.
     Verb(u16),
-    /// The payload is longer than where it lies can hold.
+    /// The payload is longer than the slot or bulk block that holds it: its length in bytes.
     PayloadLength(u32),
-    /// The bulk block does not exist.
+    /// No bulk block has this number.
     Bulk(u32),
     /// The payload ends before the argument at this position.
     Truncated {
@@ -21,7 +21,7 @@ pub enum FrameError {
     },
     /// Bytes are left after the last argument.
     Excess,
-    /// The reply's outcome has no meaning.
+    /// The number of the reply's outcome has no meaning.
     Outcome(u16),
     /// The argument at this position is not of the table's kind.
     Kind {

@@ -59,7 +59,7 @@ impl RequestHeader {
     }
 }
 
-/// What became of a request.
+/// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Outcome {
@@ -104,7 +104,7 @@ impl Outcome {
 /// counter), 48 zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyHeader {
-    /// What became of the request.
+    /// How the request ended.
     pub outcome: Outcome,
     /// Return and reason code of the verb; [`Codes`] of zero where it did not run.
     pub codes: Codes,
@@ -118,7 +118,7 @@ pub struct ReplyHeader {
     pub batch_fill: u32,
     /// Time-stamp counter of the card when the batch began.
     pub start_tsc: u64,
-    /// Time-stamp counter of the card when the answer stood.
+    /// Time-stamp counter of the card when the answer was complete.
     pub end_tsc: u64,
 }
 

@@ -5,12 +5,12 @@ use crate::key::KeyReference;
 use crate::parameters::{Direction, Kind, Parameter, Verb};
 use std::ops::Range;
 
-/// In place of a key's length: a reference follows.
+/// Stands in place of a key's length if a reference follows.
 pub(super) const REFERENCE_MARK: u32 = u32::MAX;
-/// Length of a field that holds a reference: the mark, its slot, its generation.
+/// Length of a field that holds a reference, in bytes: mark, slot and generation.
 const REFERENCE_BYTES: usize = 16;
 
-/// Which way a payload travels.
+/// The direction in which a payload travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Request,
@@ -30,24 +30,25 @@ impl Way {
 /// One field of a payload.
 #[derive(Clone, Debug)]
 pub struct Field<'a> {
-    /// Position of its parameter in the verb table.
+    /// Position of the field's parameter in the verb table.
     pub position: usize,
-    /// Its parameter.
+    /// The field's parameter.
     pub parameter: &'static Parameter,
-    /// What stands there: never [`Argument::Absent`].
+    /// The argument in the field: never [`Argument::Absent`].
     pub argument: Argument<'a>,
-    /// Where it stands in the payload, with the length before it.
+    /// Range of the field in the payload, with the length before its bytes.
     pub range: Range<usize>,
 }
 
 impl Field<'_> {
-    /// Whether it is a key parameter's.
+    /// Whether the field belongs to a key parameter.
     pub fn is_key(&self) -> bool {
         matches!(self.parameter.kind, Kind::Key { .. })
     }
 }
 
-/// Walks over a payload. The payload is whole where the walk ends without an error; after an error it is over.
+/// Walks over the fields of a payload. A payload is whole if the walk ends without an error; an
+/// error ends the walk.
 #[derive(Clone, Debug)]
 pub struct Walk<'a> {
     parameters: &'static [Parameter],
@@ -58,13 +59,13 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Over the payload of a request.
+    /// A walk over the payload of a request.
     #[inline]
     pub fn request(verb: Verb, payload: &'a [u8]) -> Self {
         Self::new(verb, payload, Way::Request)
     }
 
-    /// Over the payload of a reply.
+    /// A walk over the payload of a reply.
     #[inline]
     pub fn reply(verb: Verb, payload: &'a [u8]) -> Self {
         Self::new(verb, payload, Way::Reply)
@@ -75,7 +76,7 @@ impl<'a> Walk<'a> {
         Self { parameters: verb.parameters(), payload, way, position: 0, at: 0 }
     }
 
-    /// Whether the payload is whole.
+    /// Checks that the payload is whole.
     ///
     /// # Errors
     /// [`FrameError::Truncated`] or [`FrameError::Excess`].
@@ -136,9 +137,9 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
-/// Where the fields of a payload go, one after the other.
+/// A place to which the fields of a payload are appended, one after the other.
 pub(crate) trait Sink {
-    /// Appends.
+    /// Appends bytes.
     fn append(&mut self, bytes: &[u8]);
 }
 
@@ -149,7 +150,7 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// What is left of a place that is as long as the fields that go there.
+/// The rest of a place that is exactly as long as the fields that go there.
 impl Sink for &mut [u8] {
     #[inline]
     fn append(&mut self, bytes: &[u8]) {
@@ -164,7 +165,8 @@ pub(crate) fn put_integer(out: &mut impl Sink, value: i64) {
     out.append(&value.to_le_bytes());
 }
 
-/// Appends the length before the bytes of a field. They are fewer than it can say: a payload is bounded.
+/// Appends the length before the bytes of a field. A payload is bounded, so that the length fits 32
+/// bits.
 #[inline]
 pub(crate) fn put_length(out: &mut impl Sink, bytes: usize) {
     out.append(&(bytes as u32).to_le_bytes());
@@ -185,14 +187,15 @@ pub(super) fn reference_field(reference: KeyReference) -> [u8; REFERENCE_BYTES] 
     field
 }
 
-/// Puts another reference where the field of one begins; false where the payload has no room for one there.
+/// Overwrites the reference field that begins at `at` with another reference; false if the payload
+/// ends within the field.
 pub fn replace_reference(payload: &mut [u8], at: usize, reference: KeyReference) -> bool {
     let place = at.checked_add(REFERENCE_BYTES).and_then(|end| payload.get_mut(at..end));
     place.map(|place| place.copy_from_slice(&reference_field(reference))).is_some()
 }
 
-/// Puts in the place of a reference, whose field begins at `at`, that its token lies at this range of the arena
-/// that goes with the payload. [`Arguments::read_admitted`](super::Arguments::read_admitted) reads it.
+/// Overwrites the reference field that begins at `at` with the range of its token in the arena that
+/// goes with the payload. [`Arguments::read_admitted`](super::Arguments::read_admitted) reads it.
 ///
 /// The arena's range has the form of a reference. A request that was not admitted has no arena, and in an admitted
 /// one every reference was replaced so: what a client wrote is never read as a range.
@@ -232,7 +235,7 @@ mod tests {
         assert_eq!(fields[2].argument, Argument::Bytes(b"abc"));
         assert!(fields.windows(2).all(|pair| pair[0].range.end == pair[1].range.start));
         assert_eq!(fields.last().unwrap().range.end, payload.len());
-        // What a verb gives out only is not there.
+        // Outputs that do not travel in have no field in a request.
         assert!(fields.iter().all(|field| field.position != mac::MAC));
     }
 

@@ -1,9 +1,9 @@
-//! Lengths of parameters that keywords say.
+//! Lengths of parameters that depend on keywords.
 
-/// Lengths by keywords, as [`Length::Keyed`](super::Length::Keyed) has them.
+/// Lengths by keywords, as [`Length::Keyed`](super::Length::Keyed) takes them.
 pub(crate) type Keyed = &'static [(&'static [&'static str], usize)];
 
-/// Length of a MAC that is shown: none of a text that goes on.
+/// Length of a MAC that is returned: 0 while the text goes on in a later call.
 pub(super) const SHOWN_MAC: Keyed = &[
     (&["FIRST"], 0),
     (&["MIDDLE"], 0),
@@ -13,13 +13,14 @@ pub(super) const SHOWN_MAC: Keyed = &[
     (&["HEX-9"], 9),
     (&[], 4),
 ];
-/// Length of the profile of a PIN block that comes in: a key serial number is behind it, of 24 bytes with what fills
-/// it, or the derivation data of AES DUKPT, of 20 bytes.
+/// Length of the profile of an incoming PIN block: 24 bytes, then a key serial number that is
+/// padded to 24 bytes, or the derivation data of AES DUKPT, of 20 bytes.
 pub(super) const PROFILE_IN: Keyed =
     &[(&["DUKPT-IP"], 48), (&["DUKPT-BH"], 48), (&["ADUKPTIP"], 44), (&["ADUKPTBH"], 44), (&[], 24)];
-/// The same of a block that is verified.
+/// Length of the profile of a PIN block that is verified; further fields follow as in
+/// [`PROFILE_IN`].
 pub(super) const PROFILE_VERIFIED: Keyed = &[(&["DUKPT-IP"], 48), (&["ADUKPTIP"], 44), (&[], 24)];
-/// Length of the profile of a PIN block that goes out.
+/// Length of the profile of an outgoing PIN block; further fields follow as in [`PROFILE_IN`].
 pub(super) const PROFILE_OUT: Keyed =
     &[(&["DUKPT-OP"], 48), (&["DUKPT-BH"], 48), (&["ADUKPTOP"], 44), (&["ADUKPTBH"], 44), (&[], 24)];
 /// Length of the PAN of a card verification value.
@@ -32,11 +33,11 @@ pub(super) const CVV_PAN: Keyed = &[
     (&["PAN-19"], 19),
     (&[], 13),
 ];
-/// Length of what a response says: a response code, or the status update of the card.
+/// Length of the code in a response: a response code, or the status update of the card.
 pub(super) const EMV_RESPONSE_CODE: Keyed = &[(&["METHOD-2"], 4), (&[], 2)];
-/// Length of a list of the optional blocks of a key block, of which there are at most 99.
+/// Length of a list of a key block's optional blocks: two bytes for each of at most 99.
 pub(super) const OPTIONAL_BLOCK_LISTS: Keyed = &[(&["INFO"], 198), (&[], 0)];
-/// Length of the key that a token is built from: a field of 16 bytes but for longer keys.
+/// Length of the key that a token is built from: 16 bytes, or more for longer keys.
 pub(super) const BUILT_KEY_VALUE: Keyed = &[
     (&["KEY-CLR", "KEYLN32"], 32),
     (&["KEY-CLR", "KEYLN24"], 24),
@@ -48,7 +49,7 @@ pub(super) const BUILT_KEY_VALUE: Keyed = &[
     (&["KEY-CLR"], 16),
     (&[], 0),
 ];
-/// Length of a part of a key: none completes it.
+/// Length of a part of a key: 16 bytes; COMPLETE takes no part.
 pub(super) const ENTERED_PART: Keyed = &[(&["COMPLETE"], 0), (&[], 16)];
 /// Length of the control vector that a token is built from.
 pub(super) const BUILT_CONTROL_VECTOR: Keyed = &[(&["CV"], 16), (&[], 0)];

@@ -1,4 +1,4 @@
-//! Verbs by their numbers, and the parameters of each: made from the rows.
+//! Verbs by their numbers, and the parameters of each: made by macros from the rows.
 
 use super::keyed::*;
 use super::types::*;
@@ -26,7 +26,8 @@ pub(crate) const fn text(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-/// What a row's kind is in the table: a `Length` is an integer that says how long another parameter is.
+/// The kind of a parameter, from the kind in its row: a `Length` is an integer that gives the
+/// length of another parameter.
 macro_rules! kind {
     (Length $(($codes:ident))?) => {
         Kind::Integer
@@ -69,12 +70,12 @@ macro_rules! parameters {
         enum Row { $($verb),* }
 
         impl Verb {
-            /// Its position in the table.
+            /// Position of the verb in the table.
             pub(crate) const fn row(self) -> usize {
                 match self { $(Self::$verb => Row::$verb as usize),* }
             }
 
-            /// Its parameters, in order.
+            /// Parameters of the verb, in order.
             #[inline]
             pub(crate) fn parameters(self) -> &'static [Parameter] {
                 PARAMETERS[self.row()]
@@ -140,7 +141,8 @@ pub(crate) const fn is(one: &str, other: &str) -> bool {
     index == one.len() && index == other.len()
 }
 
-/// A parameter whose length is said beside it may be missing where that is 0, with its length where it must be empty.
+/// Whether a parameter may be a null pointer. A field whose length is another parameter may be null at length 0, and
+/// so may the length of a field that must be empty.
 const fn null(kinds: &[Kind], must_be_empty: &[bool], position: usize, marks: &[&str]) -> Null {
     match kinds[position] {
         _ if has(marks, "reserved") => Null::Ignored,
@@ -155,7 +157,7 @@ const fn null(kinds: &[Kind], must_be_empty: &[bool], position: usize, marks: &[
     }
 }
 
-/// Whether an integer counts a field that must be empty.
+/// Whether an integer is the length of a field that must be empty.
 const fn counts_nothing(kinds: &[Kind], must_be_empty: &[bool], integer: usize) -> bool {
     let mut position = 0;
     while position < kinds.len() {
@@ -186,7 +188,8 @@ const fn skeleton(length: Length) -> Kind {
     Kind::Key { length, role: Role::Skeleton }
 }
 
-/// Whether each of the lengths, and no other integer, says how long a parameter is.
+/// Whether the parameters marked as lengths, and no other integers, give the length of another
+/// parameter.
 const fn lengths_are_named(parameters: &[Parameter], lengths: &[bool]) -> bool {
     let mut position = 0;
     while position < parameters.len() {
@@ -210,7 +213,7 @@ const fn lengths_are_named(parameters: &[Parameter], lengths: &[bool]) -> bool {
     true
 }
 
-/// Key parameters among these.
+/// Number of key parameters among these.
 const fn keys(parameters: &[Parameter]) -> usize {
     let (mut position, mut count) = (0, 0);
     while position < parameters.len() {

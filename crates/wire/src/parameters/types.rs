@@ -1,99 +1,104 @@
-//! What a row of the verb table says of a parameter.
+//! Types for the declaration of a parameter in a row of the verb table.
 
-/// Which way a parameter travels.
+/// The direction in which a parameter travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the caller to the verb.
     In,
-    /// Both ways.
+    /// From the caller to the verb, and back.
     InOut,
     /// From the verb to the caller.
     Out,
 }
 
-/// How long a byte parameter is. A caller's field is read, and filled, no further than this.
+/// The length of a byte parameter. A caller's field is read and filled no further than this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// Always this many bytes.
     Fixed(usize),
-    /// As many bytes as the integer parameter at this position says; for output its value on entry.
+    /// The integer parameter at this position gives the length in bytes; for output, its value on entry does.
     By(usize),
-    /// As many bytes as the integer parameter at position `by` says, or, with a keyword that pads texts, as the next
-    /// multiple of `block` above that.
+    /// The integer parameter at position `by` gives the bytes; with a keyword that pads texts, the
+    /// next higher multiple of `block`.
     Padded {
-        /// Position of the integer.
+        /// Position of the integer parameter.
         by: usize,
         /// Length of a block in bytes.
         block: usize,
-        /// The keyword.
+        /// The keyword that pads texts.
         with: &'static str,
     },
-    /// As many bytes as hold the bits that the integer parameter at this position says.
+    /// The bytes that hold the bits which the integer parameter at this position gives.
     Bits(usize),
-    /// As many keywords, of eight bytes each, as the integer parameter at this position says.
+    /// Keywords of eight bytes: the integer parameter at this position gives their number.
     Words(usize),
-    /// By the keywords that are given: the first row all of whose keywords are there; the last row has none.
+    /// By the keywords that are given: the first row applies whose keywords are all given; the last
+    /// row has none.
     Keyed(&'static [(&'static [&'static str], usize)]),
-    /// As the token's own header says: see [`Length::own`].
+    /// The token's own header gives the bytes: see [`Length::own`].
     Own,
 }
 
-/// What a verb does with a key.
+/// The role of a key in a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Uses it.
+    /// The verb uses the key.
     Uses,
-    /// Uses it, and gives it back where it was wrapped under an older master key.
+    /// The verb uses the key, and returns it wrapped anew if it was wrapped under an older master
+    /// key.
     Renews,
-    /// Makes it. What comes in is the form that it is to have, or nothing.
+    /// The verb makes the key. On entry the parameter holds the form that the key is to have, or
+    /// nothing.
     Makes,
-    /// Takes from it the form of a key to be made.
+    /// The parameter gives the form of a key that the verb makes.
     Skeleton,
 }
 
-/// What a parameter is.
+/// The kind of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An integer (C `long`).
     Integer,
-    /// Bytes.
+    /// Bytes, of this length.
     Bytes(Length),
     /// A key token, or the 64-byte field of a label.
     Key {
-        /// How long.
+        /// Length of the token or label.
         length: Length,
-        /// What for.
+        /// The role of the key in the verb.
         role: Role,
     },
-    /// A rule array: 8-byte keywords, as many as the integer parameter at this position says. One that goes out has
-    /// room for as many elements as that says on entry: 4/16 where it needs more. One that travels both ways has room
-    /// for as many as [`RuleArray::answers`](crate::verb::RuleArray::answers) says.
+    /// A rule array: 8-byte keywords, as many as the integer parameter at this position says. An
+    /// outgoing rule array has room for the number of elements on entry; 4/16 if it needs more. One
+    /// that travels both ways has room for as many as
+    /// [`RuleArray::answers`](crate::verb::RuleArray::answers) says.
     Keywords(usize),
 }
 
 /// Whether a parameter may be a null pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Null {
-    /// Never.
+    /// Never: the parameter must have an address.
     Refused,
-    /// Where its length is 0, and where the verb can do without it. Of an integer that counts a field which must be
-    /// empty: it is 0.
+    /// If its length is 0, or the verb can do without it. An integer that counts a field which must
+    /// be empty is then 0.
     Empty,
-    /// Always: it is reserved, and not looked at.
+    /// Always: the parameter is reserved, and not read.
     Ignored,
 }
 
 /// One parameter of a verb.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its name in the interface.
+    /// Name of the parameter in the interface.
     pub name: &'static str,
-    /// Which way it travels.
+    /// The direction in which the parameter travels.
     pub direction: Direction,
-    /// What it is.
+    /// The kind of the parameter.
     pub kind: Kind,
-    /// Whether it can hold a clear key, or a value that is kept like one: memory that held it is wiped.
+    /// Whether the parameter can hold a clear key, or a value that is kept like one: memory that
+    /// held it is wiped.
     pub secret: bool,
-    /// Whether it may be a null pointer.
+    /// Whether the parameter may be a null pointer.
     pub null: Null,
 }

@@ -1,27 +1,28 @@
-//! Points of keywords: which point a rule array is asked for beside its verb's own.
+//! Points of keywords: the points that a rule array is asked for beside its verb's own.
 //!
-//! A row applies where the rule array has every keyword of `with` and none of `without`; what a verb does without a
-//! keyword of a group stands as a row that lacks them all. Several rows may apply: each is asked.
+//! A row applies to a rule array that has every keyword of `with` and none of `without`. A verb's
+//! behaviour without any keyword of a group has a row that lacks them all. If several rows apply,
+//! each is asked.
 
 use super::{Point, PointSet};
 use crate::bounds::KEYWORD_BYTES;
 use crate::parameters::Verb;
 
-/// One row.
+/// One row: keywords, and the point that they ask for.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Keywords that must be there.
+    /// Keywords that the rule array must have.
     pub with: &'static [u64],
-    /// Keywords that must not.
+    /// Keywords that the rule array must not have.
     pub without: &'static [u64],
-    /// What is asked then.
+    /// The point that is asked then.
     pub point: Point,
-    /// The [`mark`]s of `with`.
+    /// The [`mark`]s of all keywords in `with`.
     marks: u64,
 }
 
 impl Row {
-    /// Whether it applies to a rule array.
+    /// Whether the row applies to a rule array.
     #[inline]
     pub fn applies(&self, given: &[[u8; KEYWORD_BYTES]]) -> bool {
         let has = |word: &u64| given.iter().any(|given| u64::from_be_bytes(*given) == *word);
@@ -32,7 +33,7 @@ impl Row {
 /// A keyword of 1 to 8 characters as a number: its blank-padded bytes, the first one highest.
 ///
 /// # Panics
-/// Where it is empty or longer.
+/// If the text is empty or longer.
 pub const fn word(text: &str) -> u64 {
     let text = text.as_bytes();
     assert!(!text.is_empty() && text.len() <= KEYWORD_BYTES);
@@ -45,7 +46,7 @@ pub const fn word(text: &str) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// The rows of a verb; none where its keywords have no points, or it has no keywords.
+/// The rows of a verb; empty if it has no keywords, or its keywords have no points.
 pub fn of(verb: Verb) -> &'static [Row] {
     match verb {
         Verb::OneWayHash => HASHES,
@@ -98,16 +99,17 @@ pub fn of(verb: Verb) -> &'static [Row] {
 /// The first point that a rule array asks for and that a role does not permit.
 #[inline]
 pub fn forbidden(verb: Verb, given: &[[u8; KEYWORD_BYTES]], points: &PointSet) -> Option<Point> {
-    // A bit says that a role permits a row, and a few that the keywords of another one are not there: hardly any row
-    // is compared with them.
+    // The role permits most rows, and the marks rule out most of the others: few rows are compared
+    // with the keywords.
     let marks = given.iter().fold(0, |marks, given| marks | mark(u64::from_be_bytes(*given)));
     let mut rows = of(verb).iter().filter(|row| row.marks & !marks == 0 && !points.permits(row.point));
     rows.find(|row| row.applies(given)).map(|row| row.point)
 }
 
-/// One bit of 64 that stands for a keyword, and for some others.
+/// A 64-bit word with one bit set, which stands for this keyword and some others.
 const fn mark(word: u64) -> u64 {
-    // The odd number nearest to 2^64 over the golden ratio; the highest six bits of the product depend on all of it.
+    // The odd number nearest to 2^64 over the golden ratio; the highest six bits of the product
+    // depend on the whole word.
     1 << (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
 }
 

@@ -11,7 +11,7 @@ const WORDS: usize = POINTS_MAX / u64::BITS as usize;
 #[serde(try_from = "[u64; 6]", into = "[u64; 6]")]
 pub struct PointSet([u64; WORDS]);
 
-/// A set that names points which do not exist.
+/// Error: a set names points that do not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownPoints;
 
@@ -41,37 +41,37 @@ impl PointSet {
         Self(words)
     }
 
-    /// Whether the point's bit is set; for a point that forbids that is the contrary of
+    /// Whether the point's bit is set; for a point that forbids, this is the contrary of
     /// [`PointSet::permits`].
     pub const fn is_set(&self, point: Point) -> bool {
         self.0[point as usize / 64] & (1 << (point as usize % 64)) != 0
     }
 
-    /// Whether what the point is about may be done.
+    /// Whether the set permits the right that the point stands for.
     #[inline]
     pub const fn permits(&self, point: Point) -> bool {
-        // Of a point that permits, `NOTHING` has no bit; of one that forbids, it has.
+        // `NOTHING` has the bit of a point that forbids, and not that of a point that permits.
         let word = self.0[point as usize / 64] ^ Self::NOTHING.0[point as usize / 64];
         word & (1 << (point as usize % 64)) != 0
     }
 
-    /// Permits what a point is about.
+    /// Permits the right that the point stands for.
     pub const fn allow(&mut self, point: Point) {
         self.put(point, matches!(ALL[point as usize].kind, Kind::Permits));
     }
 
-    /// Refuses what a point is about.
+    /// Refuses the right that the point stands for.
     pub const fn deny(&mut self, point: Point) {
         self.put(point, matches!(ALL[point as usize].kind, Kind::Forbids));
     }
 
-    /// Whether it permits nothing at all.
+    /// Whether the set permits nothing at all.
     pub fn permits_nothing(&self) -> bool {
         let lifted = |entry: &super::Entry| entry.kind == Kind::Permits && self.permits(entry.point);
         !POINTS.iter().any(lifted)
     }
 
-    /// Every point whose matter it permits, in the order of the table.
+    /// Every point whose right the set permits, in the order of the table.
     pub fn permitted(&self) -> impl Iterator<Item = Point> + '_ {
         POINTS.iter().map(|entry| entry.point).filter(|point| self.permits(*point))
     }
@@ -128,7 +128,7 @@ mod tests {
                 assert_eq!(all_but.permits(other.point), other.point != entry.point);
             }
             assert_eq!(one.is_set(entry.point), entry.kind == Kind::Permits);
-            // To lift what forbids, where nothing is permitted, permits nothing yet.
+            // Lifting a point that forbids permits nothing yet where nothing is permitted.
             assert_eq!(one.permits_nothing(), entry.kind == Kind::Forbids);
         }
     }
@@ -155,7 +155,7 @@ mod tests {
             words[at / 64] |= 1 << (at % 64);
             assert_eq!(PointSet::try_from(words), Err(UnknownPoints));
             let bytes = encode(&words).unwrap();
-            // Alone, such words read like the greeting of another version.
+            // Such words alone read like the greeting of another version.
             let read = decode::<PointSet>(&bytes);
             assert!(matches!(read, Err(MessageError::Malformed | MessageError::Version(_))), "{read:?}");
         }

@@ -1,8 +1,8 @@
-//! Every point there is.
+//! The table of all points.
 //!
-//! The order is that of the bits in a [`super::PointSet`]: daemon and cards of one version share it, and nothing
-//! else does. Every row is asked somewhere: verbs by `wire::verb`, keywords by [`super::keywords`] or in `cca`,
-//! the rest by the card's admission or the daemon.
+//! The order is that of the bits in a [`super::PointSet`]: only daemon and cards of one version
+//! share it. Every point is asked somewhere: points of verbs by `wire::verb`, points of keywords by
+//! [`super::keywords`] or in `cca`, the rest by the card's admission or the daemon.
 
 use super::{Entry, Group, Kind};
 use crate::uses::Uses;

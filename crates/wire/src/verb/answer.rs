@@ -1,10 +1,11 @@
 //! The typed answer of a verb, made from its row: its outputs by name.
 //!
-//! An output that is left out is empty, as a key identifier is that the verb does not change; an integer that is left
-//! out is as it came. Lengths are no outputs of their own: each is that of the output that it goes with.
+//! An output that is left out is empty; so is a key identifier that the verb does not change. An
+//! integer that is left out keeps the value of the request. Lengths are no outputs of their own:
+//! each follows from the output that it belongs to.
 //!
-//! The last output of a payload, which is its text in every verb that gives one out, can be made where it will lie:
-//! behind as many bytes as the fields in front of it take, which are filled in when all outputs are known.
+//! The last output of a payload, the text of every verb that returns one, can be made in its final
+//! place: behind room for the fields before it, which are filled in once all outputs are known.
 
 use super::fault::Fault;
 use super::{Direction, Kind, Length, Parameter, Verb};
@@ -14,21 +15,22 @@ use crate::frame::{Argument, Arguments, Sink, put_bytes, put_integer, put_length
 
 /// The outputs of one verb.
 pub trait TypedAnswer {
-    /// The verb.
+    /// The verb that the answer belongs to.
     const VERB: Verb;
 
     /// Appends the payload of the reply to the request with these arguments.
     ///
     /// # Errors
-    /// [`Fault::TooSmall`] for an output that is longer than the room that the caller gave; nothing is written.
+    /// [`Fault::TooSmall`] for an output that is longer than the caller's room for it; nothing is
+    /// written.
     fn write(&self, arguments: &Arguments<'_>, out: &mut Vec<u8>) -> Result<(), Fault>;
 
-    /// How many bytes of the payload stand in front of those of the last output, which need not be known for this. A
-    /// payload that ends with an integer is counted whole.
+    /// Number of bytes of the payload before those of the last output, which need not be known for
+    /// this. A payload that ends with an integer is counted whole.
     fn head_bytes(&self) -> usize;
 
-    /// Writes what stands in front of the last output, whose bytes lie behind `head` already. False, and nothing is
-    /// written, where that is not as long as [`TypedAnswer::head_bytes`] says.
+    /// Writes everything before the last output, whose bytes already lie behind `head`. False, and
+    /// nothing is written, if `head` is not [`TypedAnswer::head_bytes`] long.
     ///
     /// # Errors
     /// As [`TypedAnswer::write`].
@@ -43,8 +45,8 @@ pub fn too_small(verb: Verb, position: usize) -> Codes {
     if is_count { code::RULE_ARRAY_TOO_SMALL } else { code::BUFFER_TOO_SMALL }
 }
 
-/// Appends the payload of a reply without outputs. Where one needed more room, the length at this position says how
-/// many bytes; one that only travels in cannot.
+/// Appends the payload of a reply without outputs. If one output needed more room, the length at
+/// this position gives the bytes needed; a length that only travels in cannot.
 pub fn write_no_outputs(arguments: &Arguments<'_>, needed: Option<(usize, usize)>, out: &mut Vec<u8>) {
     let needed = |position| match needed {
         Some((length, bytes)) if length == position => Argument::Integer(bytes as i64),
@@ -60,30 +62,32 @@ pub fn write_no_outputs(arguments: &Arguments<'_>, needed: Option<(usize, usize)
     }
 }
 
-/// What the field of a parameter is in a reply.
+/// The content of a parameter's field in a reply.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
-    /// None.
+    /// No field.
     Nothing,
-    /// An integer: the output, or as it came.
+    /// An integer: the output, or the value of the request.
     Integer,
-    /// The length of the output at this position, counted in so many bytes, or as it came.
+    /// The length of the output at this position, in units of this many bytes, or the value of the
+    /// request.
     Length(usize, usize),
-    /// The output.
+    /// An output in bytes.
     Field {
-        /// Position of the length that is room which the caller gave for it, and the bytes that this counts as one.
+        /// Position of the length parameter that gives the caller's room for the output, and its
+        /// unit in bytes.
         room: Option<(usize, usize)>,
     },
 }
 
-/// What the field of a parameter is in a reply.
+/// The content of a parameter's field in a reply.
 pub(super) const fn step(parameters: &[Parameter], position: usize) -> Step {
     if matches!(parameters[position].direction, Direction::In) {
         return Step::Nothing;
     }
     if !matches!(parameters[position].kind, Kind::Integer) {
         let room = match length(parameters, position) {
-            // The row says how much a rule array gives out that travels both ways.
+            // The row says how many elements a rule array that travels both ways gives out.
             Some((_, KEYWORD_BYTES)) if matches!(parameters[position].direction, Direction::InOut) => None,
             Some((length, unit)) if !is_of_input(parameters, length) => Some((length, unit)),
             _ => None,
@@ -103,7 +107,7 @@ pub(super) const fn step(parameters: &[Parameter], position: usize) -> Step {
     Step::Integer
 }
 
-/// Position of the last parameter that a reply has a field for; that of the first one where it has none.
+/// Position of the last parameter that has a field in a reply; 0 if none has one.
 pub(super) const fn last(parameters: &[Parameter]) -> usize {
     let mut position = parameters.len();
     while position > 0 {
@@ -115,7 +119,7 @@ pub(super) const fn last(parameters: &[Parameter]) -> usize {
     0
 }
 
-/// How many bytes the field of a parameter has; of the last one those in front of its output.
+/// Number of bytes of a parameter's field; for the last field the bytes before its output.
 #[inline(always)]
 pub(super) fn head_bytes(step: Step, is_last: bool, output: Argument<'_>) -> usize {
     match (step, output) {
@@ -126,7 +130,7 @@ pub(super) fn head_bytes(step: Step, is_last: bool, output: Argument<'_>) -> usi
     }
 }
 
-/// Refuses an output that the caller's field has no room for.
+/// Refuses an output that is longer than the caller's field.
 #[inline(always)]
 pub(super) fn fits(arguments: &Arguments<'_>, step: Step, output: Argument<'_>) -> Result<(), Fault> {
     if let Step::Field { room: Some((position, unit)) } = step
@@ -138,7 +142,8 @@ pub(super) fn fits(arguments: &Arguments<'_>, step: Step, output: Argument<'_>) 
     Ok(())
 }
 
-/// Appends the field of a parameter, without the output itself where that lies in its place already.
+/// Appends the field of a parameter, without the output itself if `is_whole` is false: it lies in
+/// its place already.
 #[inline(always)]
 pub(super) fn put<'a>(
     arguments: &Arguments<'_>,
@@ -169,15 +174,16 @@ pub(super) fn put<'a>(
     put_integer(out, value.unwrap_or_else(|| arguments.integer(position)));
 }
 
-/// In the place of the bytes that are counted as one: bits are counted.
+/// A unit of no bytes stands for bits.
 const BITS: usize = 0;
 
-/// What the length of an output says of so many bytes.
+/// The value of an output's length parameter for this many bytes.
 fn counted(bytes: usize, unit: usize) -> usize {
     if unit == BITS { 8 * bytes } else { bytes.div_ceil(unit) }
 }
 
-/// Position of the integer that says how long a parameter is, and the bytes that it counts as one.
+/// Position of the integer that gives the length of a parameter, and the unit of that length in
+/// bytes.
 const fn length(parameters: &[Parameter], position: usize) -> Option<(usize, usize)> {
     match parameters[position].kind {
         Kind::Bytes(Length::By(length) | Length::Padded { by: length, .. })
@@ -189,7 +195,7 @@ const fn length(parameters: &[Parameter], position: usize) -> Option<(usize, usi
     }
 }
 
-/// Whether the integer at `at` is the length of something that only travels in.
+/// Whether the integer at `at` is the length of a parameter that only travels in.
 pub(super) const fn is_of_input(parameters: &[Parameter], at: usize) -> bool {
     let mut position = 0;
     while position < parameters.len() {
@@ -204,17 +210,17 @@ pub(super) const fn is_of_input(parameters: &[Parameter], at: usize) -> bool {
     false
 }
 
-/// An integer output.
+/// An integer output as an argument; absent if it is left out.
 pub(super) fn integer(value: Option<i64>) -> Argument<'static> {
     value.map_or(Argument::Absent, Argument::Integer)
 }
 
-/// A byte output.
+/// A byte output as an argument; absent if it is left out.
 pub(super) fn bytes(value: Option<&[u8]>) -> Argument<'_> {
     value.map_or(Argument::Absent, Argument::Bytes)
 }
 
-/// Makes the answer of a verb: walks over its parameters, gathers the outputs.
+/// Makes the answer of a verb: walks over its parameters and gathers the outputs.
 macro_rules! answer {
     ($a:lifetime $from:ident $fields:tt $outputs:tt $head:tt
         $name:ident: $direction:ident $kind:ident $(($($of:tt)*))? [reserved]; $($rest:tt)*) => {
@@ -279,7 +285,7 @@ macro_rules! answer {
             }
 
             impl<$a> Answer<$a> {
-                // Asked of constants only: inlined, each match is one that the compiler has made.
+                // Called with constants only: once inlined, the compiler decides each match.
                 #[inline(always)]
                 fn output(&self, position: usize) -> Argument<$a> {
                     let $from = self;

@@ -1,4 +1,5 @@
-//! The client's end of a verb, made from its row: what it asks, and what it got.
+//! The client's end of a verb, made from its row: the request that it sends, and the answer that it
+//! gets.
 //!
 //! | parameter | field of `Ask` |
 //! |---|---|
@@ -11,8 +12,8 @@
 //! | bytes both ways, and keys to be made, by a length | [`Room`] |
 //! | a key | [`Key`] |
 //!
-//! `Got` has a field for each output: `i64`, `&[[u8; 8]]` for keywords, else `&[u8]`, which is empty where the verb
-//! left it out.
+//! `Got` has a field for each output: `i64`, `&[[u8; 8]]` for keywords, else `&[u8]`, which is
+//! empty if the verb left the output out.
 
 use super::keywords::Keyword;
 use super::{Kind, Parameter, Verb};
@@ -20,39 +21,40 @@ use crate::bounds::{KEYS_MAX, KEYWORD_BYTES, KEYWORDS_MAX, LABEL_BYTES};
 use crate::frame::{Argument, Arguments};
 use crate::key::{KeyReference, Label};
 
-/// What a client asks of one verb.
+/// The request of a client for one verb.
 pub trait TypedAsk {
-    /// The verb.
+    /// The verb that is asked.
     const VERB: Verb;
-    /// What it got.
+    /// The outputs that come back.
     type Got<'r>: TypedGot<'r>;
-    /// The same for any caller's data: what an answer is known by when that is gone.
+    /// The request type without borrowed data, by which an answer is known after that data is gone.
     type Of: TypedAsk + 'static;
 
-    /// The arguments, with lengths, counts and the rule array filled in; what they refer to is put into `filled`.
+    /// The arguments, with lengths, counts and the rule array filled in; `filled` holds what they
+    /// refer to beyond the request.
     fn arguments<'b>(&'b self, filled: &'b mut Filled) -> Arguments<'b>;
 }
 
 /// The outputs of one verb.
 pub trait TypedGot<'r> {
-    /// The verb.
+    /// The verb that the outputs are of.
     const VERB: Verb;
 
-    /// Of the arguments of a reply to this verb.
+    /// Takes the outputs from the arguments of a reply to this verb.
     fn of(arguments: &Arguments<'r>) -> Self;
 }
 
 /// A key of a request.
 #[derive(Clone, Copy, Default)]
 pub enum Key<'a> {
-    /// None: empty, or the null token where the field has a fixed length.
+    /// No key: an empty field, or the null token in a field of fixed length.
     #[default]
     Null,
     /// A token, the skeleton of one, or the field of a label.
     Bytes(&'a [u8]),
-    /// A key record.
+    /// The label of a key record.
     Label(&'a Label),
-    /// A label that was opened.
+    /// The reference of a label that was opened.
     Reference(KeyReference),
 }
 
@@ -80,30 +82,31 @@ impl<'a> From<&'a Label> for Key<'a> {
     }
 }
 
-/// A field that the answer fills: what is in it before, and how many bytes it holds.
+/// A field that the answer fills: its content in the request, and its length in bytes.
 #[derive(Clone, Copy, Default)]
 pub struct Room<'a> {
-    /// What is in it before.
+    /// Content of the field in the request.
     pub given: &'a [u8],
-    /// How many bytes it holds.
+    /// Length of the field in bytes.
     pub bytes: usize,
 }
 
 impl Room<'_> {
-    /// An empty field of as many bytes.
+    /// An empty field of this many bytes.
     pub const fn of(bytes: usize) -> Self {
         Self { given: &[], bytes }
     }
 }
 
 impl<'a> From<&'a [u8]> for Room<'a> {
-    /// A field that is as long as what is in it.
+    /// A field that is as long as its content.
     fn from(given: &'a [u8]) -> Self {
         Self { given, bytes: given.len() }
     }
 }
 
-/// What arguments refer to that the caller does not have: the rule array, and the fields of labels.
+/// Memory for argument bytes that the caller does not have: the rule array, and the fields of
+/// labels.
 pub struct Filled {
     words: [[u8; KEYWORD_BYTES]; KEYWORDS_MAX],
     count: usize,
@@ -121,7 +124,8 @@ impl Filled {
         self.count = 0;
     }
 
-    /// Beyond [`KEYWORDS_MAX`] keywords are counted and not kept, which no verb takes.
+    /// Appends a keyword; beyond [`KEYWORDS_MAX`] keywords are only counted, and no verb takes so
+    /// many.
     pub(super) fn keyword(&mut self, keyword: Option<Keyword>) {
         if let Some(keyword) = keyword {
             self.word(keyword.word.to_be_bytes());
@@ -135,7 +139,7 @@ impl Filled {
         self.count += 1;
     }
 
-    /// The field of the `index`th key, where it is a label.
+    /// Fills the field of the `index`th key, if the key is a label.
     pub(super) fn label(&mut self, index: usize, key: Key<'_>) {
         if let (Key::Label(label), Some(field)) = (key, self.labels.get_mut(index)) {
             *field = label.to_field();
@@ -150,7 +154,7 @@ impl Filled {
         self.words[..self.count.min(KEYWORDS_MAX)].as_flattened()
     }
 
-    /// The `index`th key as an argument; these zeros where it is null.
+    /// The `index`th key as an argument; a null key is `zeros`.
     pub(super) fn key<'b>(&'b self, index: usize, key: Key<'b>, zeros: &'b [u8]) -> Argument<'b> {
         match key {
             Key::Null => Argument::Bytes(zeros),
@@ -161,12 +165,12 @@ impl Filled {
     }
 }
 
-/// A length as an integer of the interface.
+/// A length as an integer of the interface; `i64::MAX` if it is greater.
 pub(super) fn integer(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-/// The length of a key that says none itself.
+/// The length of a key argument in bytes; a reference counts as the label that it stands for.
 pub(super) fn length(argument: Argument<'_>) -> i64 {
     match argument {
         Argument::Bytes(bytes) => integer(bytes.len()),
@@ -174,15 +178,15 @@ pub(super) fn length(argument: Argument<'_>) -> i64 {
     }
 }
 
-/// Null tokens.
+/// Null tokens of all lengths.
 pub(super) static ZEROS: [u8; LABEL_BYTES] = [0; LABEL_BYTES];
 
-/// Keywords of a reply.
+/// The keywords of a reply; bytes beyond the last whole keyword are left out.
 pub(super) fn words(bytes: &[u8]) -> &[[u8; KEYWORD_BYTES]] {
     bytes.as_chunks().0
 }
 
-/// How many keys a verb has before this parameter.
+/// Number of key parameters of a verb before this parameter.
 pub(super) const fn keys_before(parameters: &[Parameter], position: usize) -> usize {
     let (mut before, mut keys) = (0, 0);
     while before < position {
@@ -192,8 +196,9 @@ pub(super) const fn keys_before(parameters: &[Parameter], position: usize) -> us
     keys
 }
 
-/// Makes what a client asks of a verb: takes its choices first, those that must be made as arguments of `new`, then
-/// walks over its parameters and gathers the fields, what each is without a caller's word, and how it is set.
+/// Makes the type of a client's request from a row. Its choices come first: those that must be made
+/// become arguments of `new`. Then each parameter adds its field, the default of that field, and
+/// the code that sets the argument.
 macro_rules! ask {
     // choices
     ({$($fields:tt)*} {$($given:tt)*} {$($new:tt)*} {$($said:tt)*} $labels:tt $sets:tt $names:tt $head:tt
@@ -210,7 +215,7 @@ macro_rules! ask {
             { $($said)* [Option::from $choice] } $labels $sets $names $head { $($choices)* } $parameters
         }
     };
-    // reserved, lengths, and what only goes out without a length of its own
+    // reserved parameters, lengths, and outputs without a length of their own: no field
     ($fields:tt $given:tt $new:tt $said:tt $labels:tt $sets:tt $names:tt $head:tt {}
         { $name:ident: $direction:ident $kind:ident $(($($of:tt)*))? [reserved]; $($rest:tt)* }) => {
         ask! { $fields $given $new $said $labels $sets $names $head {} { $($rest)* } }
@@ -242,7 +247,7 @@ macro_rules! ask {
             $($sets)* $to.set_integer($count, $place.count()).set_bytes($name, $place.rule_array());
         } {$of $place $to} $head {} { $($rest)* } }
     };
-    // room for what goes out
+    // room for outputs
     ($fields:tt $given:tt $new:tt $said:tt $labels:tt {$($sets:tt)*} {$of:ident $place:ident $to:ident} $head:tt {}
         { $name:ident: Out Bytes(By($length:ident)) [$(secret)?]; $($rest:tt)* }) => {
         ask! { @room $fields $given $new $said $labels {
@@ -392,7 +397,7 @@ macro_rules! ask {
             }
 
             impl<$a> Ask<$a> {
-                /// With these keywords, and nothing else.
+                /// A request with these keywords, and every other field at its default.
                 #[allow(clippy::too_many_arguments, clippy::new_without_default)]
                 pub const fn new($($given)*) -> Self {
                     Self { $($new)* $($others: &[],)? borrowed: std::marker::PhantomData }
@@ -431,7 +436,8 @@ macro_rules! say {
     };
 }
 
-/// Makes what a client got: walks over the parameters of a verb, gathers its outputs.
+/// Makes the type of a client's answer from a row: walks over the parameters and gathers the
+/// outputs.
 macro_rules! got {
     ($r:lifetime $from:ident $fields:tt $reads:tt $head:tt
         $name:ident: $direction:ident $kind:ident $(($($of:tt)*))? [reserved]; $($rest:tt)*) => {
@@ -492,7 +498,8 @@ mod tests {
     use super::*;
     use crate::verb::{Direction, Fault, Length, TypedRequest, Verb, groups::*, mac_generate2, mac_verify};
 
-    /// Hands what each row makes of nothing but the first keyword of each group of which one is required to a function.
+    /// Calls a function with the arguments of each row's smallest request: the first keyword of
+    /// each required group, all else at its default.
     macro_rules! bare {
         ($(
             $(#[$doc:meta])*
@@ -538,7 +545,7 @@ mod tests {
                 };
                 assert_eq!(sent.integer(length.0), length.1 as i64, "{verb:?}.{}", parameter.name);
             }
-            // The first keyword of each group need not go with those of others.
+            // The first keywords of different groups need not go together.
             let is_of_keywords = |fault: &Fault| {
                 matches!(fault, Fault::Refused { position, .. } if matches!(parameters[*position].kind, Kind::Keywords(_))
                     || matches!(parameters[*position].kind, Kind::Integer))

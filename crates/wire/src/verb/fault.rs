@@ -1,15 +1,15 @@
-//! What is wrong with the arguments of a request.
+//! Why the arguments of a request are refused.
 
 use crate::code::{self, Codes};
 
-/// What is wrong with an argument, in the codes that the verb answers with.
+/// Why an argument is refused, with the codes that the verb answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The argument at this position is refused.
     Refused {
         /// Position of the parameter in the verb table.
         position: usize,
-        /// The codes.
+        /// The codes that the verb answers with.
         codes: Codes,
     },
     /// The key at this position is an unresolved reference: the verb does not run.
@@ -22,14 +22,14 @@ pub enum Fault {
     TooSmall {
         /// Position of the length parameter in the verb table.
         position: usize,
-        /// Bytes, or elements of a rule array, that are needed.
+        /// Bytes, or elements of a rule array, that the output needs.
         needed: usize,
     },
 }
 
 impl Fault {
-    /// The codes that the verb answers with; `None` where it does not run. Those of a rule array that is too small only
-    /// [`too_small`](super::too_small) tells.
+    /// The codes that the verb answers with; `None` if it does not run. The other codes of a rule
+    /// array that is too small come from [`too_small`](super::too_small) alone.
     pub fn codes(self) -> Option<Codes> {
         match self {
             Self::Refused { codes, .. } => Some(codes),

@@ -1,4 +1,4 @@
-//! The groups of keywords that verbs choose among, each as an enumeration.
+//! The groups of keywords that verbs choose from, each as an enumeration.
 
 use super::keywords::{Choice, Group, Keyword, Need};
 
@@ -26,7 +26,8 @@ macro_rules! is_missed_first {
     };
 }
 
-/// What a request has of a group, and how it is told from the place of a keyword.
+/// The type of a request's choice from a group, and how it is made from the keyword's place in the
+/// group.
 macro_rules! given {
     ($name:ident optional) => {
         type Given = Option<$name>;
@@ -64,12 +65,12 @@ macro_rules! groups {
         }
 
         impl $name {
-            /// Its keywords, in the order of the variants.
+            /// The keywords of the group, in the order of the variants.
             pub const WORDS: &'static [Keyword] = &[$(Keyword::new($text)),*];
-            /// Each keyword as a number, with what it means.
+            /// Each keyword as a number, with its variant.
             pub const ALL: &'static [(u64, Self)] = &[$((Keyword::new($text).word, Self::$variant)),*];
 
-            /// The keyword.
+            /// The keyword of this choice.
             pub const fn keyword(self) -> Keyword {
                 Self::WORDS[self as usize]
             }
@@ -78,317 +79,324 @@ macro_rules! groups {
 }
 
 groups! {
-    /// What becomes of a private RSA key: from DES to AES, outside or inside of this system, or the format of a smart
-    /// card.
+    /// The change to a private RSA key: from under a DES key to under an AES key, outside or inside
+    /// this system, or into the format of a smart card.
     PrivateKeyTranslation required {
         External "EXTDWAKW", Internal "INTDWAKW", Visa "SCVISA", ModulusExponent "SCCOMME", Crt "SCCOMCRT"
     }
-    /// Whose token is built.
+    /// Whether the token that is built is internal or external.
     TokenOrigin required { Internal "INTERNAL", External "EXTERNAL" }
-    /// Of which algorithm.
+    /// Algorithm of the key in the token that is built.
     TokenAlgorithm Des { Des "DES", Aes "AES" }
-    /// What it holds.
+    /// Whether the token that is built holds a key, and in which form.
     TokenContent None { None "NO-KEY", Wrapped "KEY", Clear "KEY-CLR" }
-    /// Where its control vector comes from, where that is not its type.
+    /// Source of the control vector of the token that is built, if not its key type.
     TokenVector optional { Given "CV", Zero "NO-CV" }
-    /// How long its key is.
+    /// Length of the key in the token that is built.
     TokenLength optional {
         Bytes8 "KEYLN8", Single "SINGLE", Bytes16 "KEYLN16", Double "DOUBLE", DoubleUnique "DOUBLE-O",
         Bytes24 "KEYLN24", Bytes32 "KEYLN32", Mixed "MIXED", Triple "TRIPLE", TripleUnique "TRIPLE-O",
     }
-    /// How it is to be wrapped.
+    /// How the key in the token is to be wrapped.
     TokenWrapping optional {
         Configured "USECONFG", Ecb "WRAP-ECB", Enhanced "WRAP-ENH", Enhanced2 "WRAPENH2", Enhanced3 "WRAPENH3",
     }
-    /// Whether its key is kept from the original wrapping from then on.
+    /// Whether the key may from then on never be wrapped by the original method.
     WrappingBound optional { EnhancedOnly "ENH-ONLY" }
-    /// What a token of variable length holds.
+    /// Whether a token of variable length holds a key.
     VariableContent None { None "NO-KEY", Clear "KEY-CLR" }
-    /// How long the payload of a token is, where that is not as long as its type commonly has it.
+    /// Whether the payload of a token has a variable or a fixed length, if not that of its key
+    /// type.
     VariablePayload optional { Variable "V0PYLD", Fixed "V1PYLD" }
-    /// Of which algorithm the key of a token of variable length is.
+    /// Algorithm of the key in a token of variable length.
     VariableAlgorithm required { Aes "AES", Hmac "HMAC" }
-    /// Of which type it is.
+    /// Type of the key in a token of variable length.
     VariableKeyType required {
         Cipher "CIPHER", Mac "MAC", Exporter "EXPORTER", Importer "IMPORTER", PinProt "PINPROT", PinCalc "PINCALC",
         PinPrw "PINPRW", DkyGenKy "DKYGENKY", SecMsg "SECMSG", KdkGenKy "KDKGENKY",
     }
-    /// How many tokens a new key goes into, and under what.
+    /// Number of tokens that a new key goes into, and the keys that wrap it.
     VariableKeyForm required {
         Op "OP", Opop "OPOP", Ex "EX", Im "IM", Opex "OPEX", Opim "OPIM", Imex "IMEX", Imim "IMIM", Exex "EXEX",
     }
-    /// What is done with a key that comes in parts.
+    /// The step in which a key is entered in parts.
     VariableKeyPart required { First "FIRST", Add "ADD-PART", Complete "COMPLETE" }
-    /// How many parts it needs at least; three where none of these is given.
+    /// The least number of parts of the key; three if no keyword is given.
     KeyPartsLeast optional { Three "MIN3PART", Two "MIN2PART", One "MIN1PART" }
     /// The algorithm of a key.
     KeyAlgorithm Des { Des "DES", Aes "AES" }
-    /// Whether a verification pattern is made or checked.
+    /// Whether a verification pattern is generated or verified.
     TestProcess required { Generate "GENERATE", Verify "VERIFY" }
-    /// What is tested.
+    /// The form and place of the key that is tested.
     TestSource Token {
         Token "TOKEN", Enciphered "KEY-ENC", EncipheredDouble "KEY-ENCD", EncipheredTriple "KEY-ENCT",
         Clear "KEY-CLR", ClearDouble "KEY-CLRD", ClearTriple "KEY-CLRT", ClearAes128 "CLR-A128",
         ClearAes192 "CLR-A192", ClearAes256 "CLR-A256", Master "KEY-KM", OldMaster "KEY-OKM",
     }
-    /// Which master key.
+    /// The register of the master key that is tested.
     TestRegister optional { Sym "SYM-MK", Asym "ASYM-MK", Aes "AES-MK", Apka "APKA-MK" }
-    /// How the pattern is computed.
+    /// Method of the verification pattern.
     TestAlgorithm optional { EncZero "ENC-ZERO", Sha1 "SHA-1", Sha256 "SHA-256" }
-    /// Whether parity is made odd first.
+    /// Whether the parity of the key is made odd first.
     TestParity AsItIs { Adjusted "ADJUST", AsItIs "NOADJUST" }
-    /// Where a key under a key-encrypting key is: in its token, whose length the keywords need not say.
+    /// Form of a tested key under a key-encrypting key: in its token, whose length the keywords
+    /// need not say.
     ExtendedTestSource Enciphered { Enciphered "KEY-ENC", EncipheredDouble "KEY-ENCD", Token "TOKEN" }
-    /// How its pattern is computed.
+    /// Method of the verification pattern of a key under a key-encrypting key.
     ExtendedTestAlgorithm optional { EncZero "ENC-ZERO" }
-    /// What is done with the verification pattern of a key in a token of any form.
+    /// Whether the verification pattern of a key in a token of any form is generated or verified;
+    /// KEY-LEN is refused.
     TestProcess2 required { Generate "GENERATE", Verify "VERIFY", Length "KEY-LEN" }
-    /// The algorithm of a symmetric key, where that is to be checked.
+    /// Algorithm of a symmetric key, if it is to be checked.
     SymmetricAlgorithm optional { Aes "AES", Des "DES", Hmac "HMAC" }
-    /// Which key of a register is tested.
+    /// Whether the current, the old or the new key of a register is tested.
     MasterKeySource optional { Current "KEY-KM", Old "KEY-OKM", New "KEY-NKM" }
-    /// How the pattern of a key in a token of any form is computed.
+    /// Method of the verification pattern of a key in a token of any form.
     TestMethod2 optional {
         EncZero "ENC-ZERO", CmacZero "CMACZERO", Sha1 "SHA-1", Sha256 "SHA-256", Sha2Vp1 "SHA2VP1",
     }
-    /// Of which algorithm the key is that wraps the key.
+    /// Algorithm of the key-encrypting key that wraps the key.
     WrappingAlgorithm optional { Aes "IKEK-AES", Des "IKEK-DES", Pka "IKEK-PKA" }
-    /// The algorithm of the key whose token is narrowed.
+    /// Algorithm of the key whose token is restricted.
     RestrictedAlgorithm required { Aes "AES", Des "DES", Hmac "HMAC" }
-    /// That it may leave in no way.
+    /// Forbids every way of export.
     RestrictionExtent optional { All "NOEXPORT" }
-    /// What becomes of a token.
+    /// The change to a token: another wrapping key, another form, or a compliance mark.
     TranslationProcess Translate {
         Translate "TRANSLAT", Reformat "REFORMAT", Variable "V0PYLD", Fixed "V1PYLD", Checked "COMP-CHK", Tagged "COMP-TAG",
     }
-    /// How the key of a token that is made anew is wrapped.
+    /// Method that wraps the key of a token that is made anew.
     TranslatedWrapping optional { Configured "USECONFG", Ecb "WRAP-ECB" }
-    /// Which clear part of a key comes, or that there was the last one.
+    /// Which clear part of a key is entered, or that the key is complete.
     KeyPart required {
         First "FIRST", Middle "MIDDLE", Last "LAST", Added "ADD-PART", Complete "COMPLETE",
     }
-    /// Which master key a token is put under.
+    /// Whether a token is put under the current or the new master key.
     TokenChange required { Current "RTCMK", New "RTNMK" }
-    /// Of which algorithm its key is, where that is to be checked.
+    /// Algorithm of the key in the token that is changed, if it is to be checked.
     ChangedAlgorithm optional { Des "DES", Aes "AES" }
-    /// Of which algorithm its key is.
+    /// Algorithm of the key in the PKA token, if it is to be checked.
     ChangedPkaAlgorithm optional { Rsa "RSA", Ecc "ECC" }
-    /// How texts are enciphered under DES keys.
+    /// Mode of a cipher with DES keys.
     DesMethod Cbc { Cbc "CBC", X923 "X9.23", Cusp "CUSP", Ips "IPS" }
-    /// Where the chaining value of a text comes from.
+    /// Whether a text begins with the initialization vector or goes on from the chaining vector.
     DesChaining Initial { Initial "INITIAL", Continue "CONTINUE" }
-    /// What the token says anyway.
+    /// Repeats what the token says; changes nothing.
     DesKeySource optional { Token "TOKEN", Des "DES" }
-    /// The one algorithm of these verbs.
+    /// The only algorithm of these verbs.
     AesAlgorithm required { Aes "AES" }
-    /// How texts are enciphered under AES keys.
+    /// Mode of a cipher with AES keys.
     AesMethod Cbc { Cbc "CBC", Ecb "ECB", Pkcs "PKCS-PAD", Gcm "GCM" }
-    /// What the key identifier is.
+    /// Whether the key identifier is a clear key, or a token or label.
     AesKeyRule Clear { Clear "KEY-CLR", Identifier "KEYIDENT" }
-    /// Which part of a text comes.
+    /// Position of this text in a text of several calls.
     AesPosition optional { Initial "INITIAL", Continue "CONTINUE", Final "FINAL", Only "ONLY" }
-    /// How a MAC is computed.
+    /// Method by which a MAC is computed.
     MacMethod X99 {
         X99 "X9.9-1", X919 "X9.19OPT", Tdes "TDES-MAC", Emv "EMVMAC", EmvDouble "EMVMACD", Cmac "CMAC",
     }
-    /// Which part of a text comes.
+    /// Position of this text in a text of several calls.
     Segment Only { Only "ONLY", First "FIRST", Middle "MIDDLE", Last "LAST" }
-    /// How much of a MAC is shown, and how.
+    /// Length and format of a MAC that is returned or compared.
     MacFormat Bytes4 { Bytes4 "MACLEN4", Bytes6 "MACLEN6", Bytes8 "MACLEN8", Hex8 "HEX-8", Hex9 "HEX-9" }
-    /// How a clear PIN, its offset or its PVV is computed.
+    /// Method of a clear PIN, its offset or its PVV.
     PinMethod required {
         Ibm "IBM-PIN", IbmOffset "IBM-PINO", Pool "GBP-PIN", PoolOffset "GBP-PINO", Visa "VISA-PVV",
         Interbank "INBK-PIN", Dutch "NL-PIN-1",
     }
-    /// How the offset or the PVV of a PIN in a block is computed.
+    /// Method of the offset or the PVV of a PIN in a block.
     PinAlternateMethod required { IbmOffset "IBM-PINO", Visa "VISA-PVV", Dutch "NL-PIN-1" }
-    /// How a PIN that leaves in a block is computed.
+    /// Method of a PIN that is returned in a block.
     PinEncryptedMethod required { Ibm "IBM-PIN", Pool "GBP-PIN", Interbank "INBK-PIN", Dutch "NL-PIN-1" }
-    /// How a PIN in a block is verified.
+    /// Method by which a PIN in a block is verified.
     PinVerifyMethod required {
         Ibm "IBM-PIN", IbmOffset "IBM-PINO", Pool "GBP-PIN", PoolOffset "GBP-PINO", Visa "VISA-PVV",
         VisaFour "VISAPVV4", Interbank "INBK-PIN", Dutch "NL-PIN-1",
     }
-    /// How the end of a PIN in a block is found, where that is not as the format has it.
+    /// How the end of a PIN in a block is found, if not as its format usually has it.
     PinExtraction optional {
         PinBlock "PINBLOCK", PadDigit "PADDIGIT", HexDigit "HEXDIGIT", PadExist "PADEXIST", Length4 "PINLEN04",
         Length5 "PINLEN05", Length6 "PINLEN06", Length7 "PINLEN07", Length8 "PINLEN08", Length9 "PINLEN09",
         Length10 "PINLEN10", Length11 "PINLEN11", Length12 "PINLEN12", Length13 "PINLEN13", Length14 "PINLEN14",
         Length15 "PINLEN15", Length16 "PINLEN16",
     }
-    /// Whether a PIN block stays as it is under the other key, or its PIN goes into a new one.
+    /// Whether a PIN block stays as it is under the other key, or its PIN goes into a new block.
     PinTranslation required { Translate "TRANSLAT", Reformat "REFORMAT" }
-    /// Which key of a translation is derived for the transaction.
+    /// Which keys of a translation are derived for the transaction, and by which method.
     PinDerivations optional {
         In "DUKPT-IP", Out "DUKPT-OP", Both "DUKPT-BH", SingleIn "UKPTIPIN", SingleOut "UKPTOPIN",
         SingleBoth "UKPTBOTH", AesIn "ADUKPTIP", AesOut "ADUKPTOP", AesBoth "ADUKPTBH",
     }
-    /// Whether the key of a block that comes in is derived for the transaction.
+    /// Whether the key of the incoming block is derived for the transaction.
     PinDerivation optional { In "DUKPT-IP", SingleIn "UKPTIPIN", AesIn "ADUKPTIP" }
-    /// Whether the key of a block that goes out is.
+    /// Whether the key of the outgoing block is derived for the transaction.
     PinDerivationOut optional { Out "DUKPT-OP", SingleOut "UKPTOPIN", AesOut "ADUKPTOP" }
-    /// Whether both are, by one method.
+    /// Whether the keys of both blocks are derived for the transaction, by one method.
     PinDerivationBoth optional { Both "DUKPT-BH", SingleBoth "UKPTBOTH", AesBoth "ADUKPTBH" }
-    /// How much of a PIN is compared with a reference.
+    /// Whether a PIN is compared with the reference PIN whole, or only its last digits.
     PinComparison required { Whole "REFPIN", Truncated "TRUNCPIN" }
-    /// Whether the key of a block that is compared is derived for the transaction.
+    /// Whether the key of a compared block is derived for the transaction.
     PinDerivationOf optional { Tdes "DUKPT", Single "UKPT", Aes "ADUKPT" }
-    /// Whether the PAN of a PIN block becomes another, as authentication data prove.
+    /// Whether the PAN of a PIN block changes, which authentication data must prove.
     PanChange optional { Change "PAN-CHG" }
-    /// How the PANs lie in what the authentication data are a CMAC of.
+    /// How the PANs are laid out in the text that the authentication data are a CMAC of.
     PanChangeMessage optional { Characters "PANAUTAS", Fields "PANAUTI4" }
-    /// A method that keeps the format of a text.
+    /// Method of format-preserving encryption.
     FormatMethod required { Ff1 "FF1", Ff2 "FF2", Ff21 "FF2.1" }
-    /// The method of the text that comes in.
+    /// Method of the incoming text.
     FormatMethodIn required { Ff1 "ICFF1", Ff2 "ICFF2", Ff21 "ICFF2.1" }
-    /// The method of the text that goes out.
+    /// Method of the outgoing text.
     FormatMethodOut required { Ff1 "OCFF1", Ff2 "OCFF2", Ff21 "OCFF2.1" }
-    /// The cipher that these methods are made of.
+    /// The block cipher in these methods.
     FormatAlgorithm required { Aes "AES" }
-    /// Of which characters text and tweak are: digits, or those of alphabets of the caller's.
+    /// Characters of text and tweak: decimal digits, or alphabets that the caller gives.
     FormatAlphabets required { Digits "BASE10", Own "CUSTOM" }
-    /// The same of the text that comes in.
+    /// Characters of the incoming text and its tweak: decimal digits, or alphabets that the caller
+    /// gives.
     FormatAlphabetsIn required { Digits "IBASE10", Own "ICUSTOM" }
-    /// The same of the text that goes out.
+    /// Characters of the outgoing text and its tweak: decimal digits, or alphabets that the caller
+    /// gives.
     FormatAlphabetsOut required { Digits "OBASE10", Own "OCUSTOM" }
-    /// Whether the PIN of a block is the caller's, or random.
+    /// Whether the PIN of a block is given by the caller, or random.
     PinSource Given { Given "ENCRYPT", Random "RANDOM" }
-    /// Digits of a PAN that a card verification value is of.
+    /// Number of digits of the PAN from which a card verification value is computed.
     CvvPan Digits13 {
         Digits13 "PAN-13", Digits14 "PAN-14", Digits15 "PAN-15", Digits16 "PAN-16", Digits17 "PAN-17",
         Digits18 "PAN-18", Digits19 "PAN-19",
     }
-    /// Digits of a card verification value.
+    /// Number of digits of a card verification value.
     CvvDigits One { One "CVV-1", Two "CVV-2", Three "CVV-3", Four "CVV-4", Five "CVV-5" }
     /// Whether a card security code is made or verified.
     SecurityCodeAction Verify { Generate "GENERATE", Verify "VERIFY" }
-    /// Which card security codes: of so many digits, or all three.
+    /// Which card security codes: those of three, four or five digits, or all three.
     SecurityCodes required { Three "CSC-3", Four "CSC-4", Five "CSC-5", All "CSC-345" }
-    /// Which version of card security codes: the second is of the service code as well.
+    /// Version of the card security codes: the second version also covers the service code.
     SecurityCodeVersion One { One "CSC-V1", Two "CSC-V2" }
-    /// How a DES key is derived from data.
+    /// Method by which a DES key is derived from data.
     Diversification required {
         Single "CLR8-ENC", Encipher "TDES-ENC", Chained "TDES-CBC", Decipher "TDES-DEC", Counter "TDES-XOR",
         TreeTwo "TDESEMV2", TreeFour "TDESEMV4", Difference "SESS-XOR", OneWayClear "A28OWFCL",
         OneWayEnciphered "A28OWFEC", DifferenceEnciphered "A28XOREC",
     }
-    /// How an AES key is derived from data.
+    /// Method by which an AES key is derived from data.
     Diversification2 required { OptionC "MK-OPTC", Session "SESS-ENC", Feedback "KDFFM-DK" }
-    /// How many bits a derived AES key has.
+    /// Length in bits of a derived AES key.
     DiversifiedLength optional { Bits128 "KLEN128", Bits192 "KLEN192", Bits256 "KLEN256" }
-    /// Of which algorithm the keys of a chip card are.
+    /// Algorithm of a chip card's keys.
     EmvAlgorithm Tdes { Tdes "TDES" }
     /// Whether a request cryptogram is verified, a response made, or both.
     EmvAction required { Verify "VERARQC", Respond "GENARPC", Both "VERGEN" }
-    /// By whose rules.
+    /// Card scheme whose rules apply.
     EmvScheme required { Visa "VISA", MasterCard "MC", Emv "EMV" }
-    /// How EMV's key of the session is derived from the card's, where that is not by the tree with two branches.
+    /// How EMV's session key is derived from the card's key, if not by the tree with two branches.
     EmvSession optional { TreeTwo "TDESEMV2", TreeFour "TDESEMV4", Common "EMVCSK" }
-    /// How the card's key is derived from the issuer's.
+    /// How the card's key is derived from the issuer's key.
     EmvCardKey A { A "OPTION-A", B "OPTION-B" }
-    /// Whether the sequence number of the PAN takes part in that: zeros do where it does not.
+    /// Whether the PAN's sequence number takes part in deriving the card's key; zeros stand for it
+    /// otherwise.
     EmvSequence optional { Appended "APPANSEQ" }
-    /// How a response is made, where that is not by the first method.
+    /// Method of the response, if not the first one.
     EmvResponse optional { One "METHOD-1", Two "METHOD-2" }
-    /// What a master key of a chip card is for.
+    /// Purpose of a chip card's master key.
     IccKey required { Cryptogram "AC", Mac "MAC", Encipherment "ENC", Data "DATA" }
-    /// How the key of the session is derived from the card's, under which a PIN change is enciphered.
+    /// How the session key under which a PIN change is enciphered is derived from the card's key.
     PinChangeSession Counter {
         Counter "TDES-XOR", TreeTwo "TDESEMV2", TreeFour "TDESEMV4", Aes "AES-EMV1",
     }
-    /// Whose block of a new PIN is made, without and with the PIN that was there before.
+    /// Card scheme of the block with a new PIN, made without or with the former PIN.
     PinChange required {
         Visa "VISAPCU1", VisaOfCurrent "VISAPCU2", AmexOfCurrent "AMEXPCU1", Amex "AMEXPCU2", Emv "EMV-PCU1",
     }
-    /// How a message is enciphered.
+    /// Mode in which a message is enciphered.
     MessageMode Cbc { Cbc "TDES-CBC", Ecb "TDES-ECB" }
-    /// How a message with a PIN block is enciphered.
+    /// Cipher and mode for a message with a PIN block.
     PinMessageMode Cbc { Cbc "TDES-CBC", Ecb "TDES-ECB", AesCbc "AES-CBC", AesEcb "AES-ECB" }
-    /// Whether the PIN block of a message is also a key that enciphers it.
+    /// Whether the PIN block in a message is in the clear, or also enciphered under itself.
     PinInMessage Clear { Clear "CLEARPIN", Own "SELFENC" }
-    /// By which standard keys of transactions are derived: X9.24-1 with TDES, X9.24-3 with AES.
+    /// Standard by which transaction keys are derived: X9.24-1 with TDES, X9.24-3 with AES.
     DerivationStandard Tdes { Tdes "DES", Aes "A-DUKPT" }
-    /// In what the initial key of a terminal leaves.
+    /// Form in which a terminal's initial key is returned.
     InitialKeyForm optional { Token "TDES-TOK", Block "TR31-TOK" }
-    /// The derived key of data.
+    /// Asks for the derived key of data.
     DerivedDataKey optional { Data "K1DATA" }
-    /// The derived key of MACs.
+    /// Asks for the derived key of MACs.
     DerivedMacKey optional { Mac "K2MAC" }
-    /// The derived key of PINs, or the initial key of the terminal.
+    /// Asks for the derived key of PINs, or the initial key of the terminal.
     DerivedPinKey optional { Pin "K3PIN", Initial "K3IPEK" }
-    /// Whether the key of PINs becomes a DATA key.
+    /// Whether the derived key of PINs becomes a DATA key.
     DerivedPinType optional { Data "PIN-DATA" }
-    /// How a key block protects its key: the version of the block.
+    /// Version of the key block, which decides how the block protects its key.
     KeyBlockMethod required { A "VARXOR-A", B "VARDRV-B", C "VARXOR-C", D "VARDRV-D" }
-    /// What the key of a block is for.
+    /// Usage of the key in a key block.
     KeyBlockUsage optional {
         B0 "BDK", C0 "CVK", D0 "ENC", E0 "EMVACMK", E1 "EMVSCMK", E2 "EMVSIMK", E3 "EMVDAMK", E4 "EMVDNMK",
         E5 "EMVCPMK", K0 "KEK", K1 "KEK-WRAP", M0 "ISOMAC0", M1 "ISOMAC1", M3 "ISOMAC3", M6 "ISOMAC6", P0 "PINENC",
         V0 "PINVO", V1 "PINV3624", V2 "VISAPVV",
     }
-    /// How the key of a block may be used.
+    /// Mode of use of the key in a key block.
     KeyBlockMode optional {
         Both "ENCDEC", Decipher "DEC-ONLY", Encipher "ENC-ONLY", Mac "GENVER", Generate "GEN-ONLY", Verify "VER-ONLY",
         Derive "DERIVE", Any "ANY",
     }
-    /// Whether whoever imports the key of a block may export it.
+    /// Whether the receiver of a key block may export its key.
     KeyBlockExport Trusted { Any "EXP-ANY", Trusted "EXP-TRST", None "EXP-NONE" }
-    /// Whether the control vector of a key goes with it: beside usage and mode, or in their place.
+    /// Whether the key's control vector is in the block: beside usage and mode, or in place of
+    /// them.
     KeyBlockVector optional { Included "INCL-CV", Alone "ATTR-CV" }
-    /// Of which algorithm the key is that leaves in a block, where that is to be checked.
+    /// Algorithm of the key that is put into a block, if it is to be checked.
     KeyBlockSource optional { Des "SKEY-DES", Aes "SKEY-AES", Hmac "SKEYHMAC" }
     /// Whether the key of a block is for this system or another.
     KeyBlockPlace required { Internal "INTERNAL", External "EXTERNAL" }
-    /// Of which algorithm the key is that the key of a block is put under for another system.
+    /// Algorithm of the key-encrypting key, if the key of a block goes to another system.
     KeyBlockWrappingKey optional { Aes "WKEY-AES", Des "WKEY-DES" }
-    /// Which type a key of a block has, where usage and mode do not say it alone.
+    /// Type of the imported key, if usage and mode of the block do not decide it.
     KeyBlockType optional {
         CardValue "CVK-CVV", SecurityCode "CVK-CSC", Exporter "EXPORTER", OKeyXlat "OKEYXLAT", Importer "IMPORTER",
         IKeyXlat "IKEYXLAT", PinGen "PINGEN", PinVer "PINVER", OPinEnc "OPINENC", IPinEnc "IPINENC",
     }
-    /// Which keys a key of a block derives.
+    /// Types of the keys that an imported key derives.
     KeyBlockDerived optional { Data "DDATA", Mac "DMAC", MacVerify "DMV", Pin "DMPIN", All "DALL" }
-    /// In how many steps.
+    /// Number of derivation steps of an imported key.
     KeyBlockLevel optional { Zero "DKYL0", One "DKYL1" }
-    /// Whether a PIN key of a block is kept from offsets.
+    /// Forbids offsets with an imported PIN key.
     KeyBlockOffset optional { None "NOOFFSET" }
-    /// Whether optional blocks of a key block are listed, or one is read.
+    /// Whether the optional blocks of a key block are listed, or the data of one are read.
     KeyBlockReading required { Info "INFO", Data "DATA" }
-    /// The one algorithm of these verbs.
+    /// The only algorithm of these verbs.
     HmacAlgorithm required { Hmac "HMAC" }
-    /// The hash of an HMAC.
+    /// Hash with which the HMAC is computed.
     HmacMethod required {
         Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
     }
-    /// The hash of an HMAC, where the MAC is one.
+    /// Hash of the MAC, if it is an HMAC.
     KeyedHash optional {
         Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
     }
-    /// The algorithm of the key that a text is enciphered under.
+    /// Algorithm of the key that the incoming text is enciphered under.
     KeyInAlgorithm required { Aes "IKEY-AES", Des "IKEY-DES" }
-    /// How it is.
+    /// Mode of the incoming text.
     MethodIn required {
         Cbc "I-CBC", Ecb "I-ECB", Pkcs "IPKCSPAD", X923 "I-X923", Cusp "I-CUSP", Ips "I-IPS",
     }
-    /// The algorithm of the key that it comes under.
+    /// Algorithm of the key that the outgoing text is enciphered under.
     KeyOutAlgorithm required { Aes "OKEY-AES", Des "OKEY-DES" }
-    /// How it does.
+    /// Mode of the outgoing text.
     MethodOut required {
         Cbc "O-CBC", Ecb "O-ECB", Pkcs "OPKCSPAD", X923 "O-X923", Cusp "O-CUSP", Ips "O-IPS",
     }
-    /// Which character set a text is converted into.
+    /// Whether a text is converted into ASCII, into EBCDIC, or by a table.
     Conversion required { ToAscii "TOASCII", ToEbcdic "TOEBCDIC", Table "USETABLE" }
-    /// In which direction the form of a key under a key-encrypting key changes.
+    /// Direction in which the form of a key under a key-encrypting key changes.
     KeyEncryption required { CbcToEcb "CBCTOECB", EcbToCbc "ECBTOCBC" }
-    /// A hash.
+    /// Method of the hash.
     HashMethod required {
         Md5 "MD5", Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
         Sha3_224 "SHA3-224", Sha3_256 "SHA3-256", Sha3_384 "SHA3-384", Sha3_512 "SHA3-512",
         Ripemd160 "RPMD-160",
     }
-    /// How a modification detection code is computed, and whether the text is padded.
+    /// Method of a modification detection code, and whether the text is padded.
     MdcMethod Mdc2 { Mdc2 "MDC-2", Mdc4 "MDC-4", PaddedMdc2 "PADMDC-2", PaddedMdc4 "PADMDC-4" }
-    /// What is asked of the facility.
+    /// The information that is asked of the facility.
     FacilityQuery required {
         Sym "STATCCA", SymAndAsym "STATCCAE", Aes "STATAES", Apka "STATAPKA", Adapters "STATCRD2",
         Patterns "STATICSA", AllPatterns "STATICSB", Domains "DOM-NUMS", UsableDomains "DOM-USAG",
@@ -398,111 +406,114 @@ groups! {
         PinTableBytes "NUM-DECT", WeakPins "STATWPIN", WeakPinBytes "SIZEWPIN", Time "TIMEDATE",
         Wrapping "WRAPMTHD", Entry "TKESTATE", Compliance "GETCOMPD", Pending "QPENDING",
     }
-    /// What is asked of roles and profiles, or done with them.
+    /// The information that is asked of roles and profiles, or the change that is made to them.
     AccessControlAction required {
         Roles "LSTROLES", Role "GET-ROLE", Profiles "LSTPROFS", Profile "GET-PROF", Expiration "CHGEXPDT",
         Authentication "CHG-AD", FailureCount "RESET-FC", DeleteProfile "DEL-PROF", DeleteRole "DEL-ROLE",
         Counts "Q-NUM-RP", CountsOfUsers "Q-NUM-UR",
     }
-    /// Which adapter is asked: the keyword says nothing.
+    /// The adapter that is asked; changes nothing.
     FacilityAdapter optional { Any "ADAPTER1" }
-    /// What the low bits of random bytes are.
+    /// Parity of the random bytes: as drawn, odd or even.
     RandomForm required { Random "RANDOM", Odd "ODD", Even "EVEN" }
-    /// What a PKA token holds.
+    /// Algorithm and form of the key in a PKA token.
     PkaTokenKind required {
         Public "RSA-PUBL", Private "RSA-PRIV", Crt "RSA-CRT", AesPrivate "RSA-AESM", AesCrt "RSA-AESC",
         EccPublic "ECC-PUBL", EccPair "ECC-PAIR", QuantumPublic "QSA-PUBL", QuantumPair "QSA-PAIR",
         Variable "RSAMEVAR", Optimized "RSA-OPT",
     }
-    /// What a PKA key may do.
+    /// Uses that a PKA key is restricted to.
     PkaUsage optional {
         Signature "SIG-ONLY", KeyManagement "KEY-MGMT", KeyManagementOnly "KM-ONLY", TlsOnly "TLS-ONLY",
     }
-    /// Whether a PKA key may be carried under another transport key.
+    /// Whether a PKA key may be translated to another transport key.
     PkaTranslation optional { Allowed "XLATE-OK", Forbidden "NO-XLATE" }
-    /// Which version the private section of an elliptic-curve key has, where that is not the first one.
+    /// Version of the private section of an elliptic-curve key, if not the first.
     EccVersion optional { One "ECC-VER1" }
-    /// What becomes of a generated PKA key.
+    /// Form of a generated PKA key: under the master key, clear, or under a transport key; RETAIN
+    /// is refused.
     PkaOutput Master { Master "MASTER", Clear "CLEAR", Transported "XPORT", Retained "RETAIN" }
-    /// Of which kind the transport key of a private key is, where that is said beside its token.
+    /// Kind of the transport key of a private key, if the keyword gives it beside the token.
     ImporterKind optional { Des "IKEK-DES", Aes "IKEK-AES", Pka "IKEK-PKA" }
-    /// Formats of a block that RSA enciphers.
+    /// Formats of a block that is enciphered by RSA.
     RsaFormat required_first {
         ZeroPad "ZERO-PAD", Mrp "MRP", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP", Oaep2 "PKOAEP2",
     }
-    /// The hash of a format.
+    /// Hash of the block's format.
     RsaHash optional {
         Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
     }
-    /// The hash of a signature.
+    /// Hash of the text that is signed.
     SignatureHash optional {
         Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512", Ripemd160 "RPMD-160",
     }
-    /// Where a value to be enciphered is.
+    /// Whether the value to be enciphered is a key identifier.
     ValueRule optional { Identified "KEYIDENT" }
-    /// Of which token the public key is that verifies.
+    /// Whether only a public key in a trusted block may verify.
     VerifyingKey optional { TrustedBlock "TPK-ONLY" }
-    /// The algorithm of the formats of RSA.
+    /// The algorithm of the RSA formats.
     SignatureAlgorithm optional { Rsa "RSA" }
-    /// What is signed.
+    /// Whether the input is a hash or a text.
     SignatureInput optional { Hash "HASH", Message "MESSAGE", QuantumHash "CRDLHASH" }
-    /// Formats of a block that RSA signs, and the methods of elliptic curves.
+    /// Formats of a block that is signed by RSA, and signature methods of elliptic curves.
     SignatureFormat Iso9796 {
         Iso9796 "ISO-9796", Pkcs10 "PKCS-1.0", Pkcs11 "PKCS-1.1", ZeroPad "ZERO-PAD", X931 "X9.31",
         Pss "PKCS-PSS", Ecdsa "ECDSA", Eddsa "EDDSA", Schnorr "EC-SDSA", Quantum "CRDL-DSA",
     }
-    /// The hash that EdDSA has for the curve.
+    /// The hash that EdDSA prescribes for the curve.
     EddsaHash optional { Eddsa "ED-HASH" }
-    /// Which salts of PKCS-PSS are accepted.
+    /// Whether PKCS-PSS accepts only salts of the given length or salts of any length.
     SaltLength optional { Exact "EXMATCH", Any "NEXMATCH" }
-    /// Formats in which symmetric keys are carried.
+    /// Formats of a block that carries a symmetric key.
     TransportFormat required_first { ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP" }
-    /// Of which algorithm the key is that is exported.
+    /// Algorithm of the exported key.
     ExportAlgorithm Des { Des "DES", Aes "AES", Hmac "HMAC" }
-    /// Formats in which symmetric keys are exported.
+    /// Formats of an exported symmetric key.
     ExportFormat required_first {
         ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP", Aeskw "AESKW", AeskwCv "AESKWCV",
         Oaep2 "PKOAEP2", Rakw "CKM-RAKW",
     }
-    /// Of which algorithm the key is that comes in with its token.
+    /// Algorithm of the imported key.
     Import2Algorithm required { Aes "AES", Hmac "HMAC", Des "DES" }
-    /// How it is wrapped.
+    /// Format in which the imported key is wrapped.
     Import2Format required { Aeskw "AESKW", AeskwCv "AESKWCV", Oaep2 "PKOAEP2", Rakw "CKM-RAKW" }
-    /// How a DES key of it is to be wrapped.
+    /// Method that wraps an imported DES key.
     Import2Wrapping optional { Configured "USECONFG", Ecb "WRAP-ECB", Enhanced "WRAP-ENH" }
-    /// Whether it is to be wrapped so alone from then on.
+    /// Whether an imported DES key may from then on only be wrapped by the enhanced method.
     Import2Translation optional { Enhanced "ENH-ONLY" }
-    /// How long the key in a block without a format is.
+    /// Length of the key in a block whose format does not give it.
     TransportLength optional { Bytes8 "KEYLN8", Bytes16 "KEYLN16", Bytes24 "KEYLN24", Bytes32 "KEYLN32" }
-    /// What the parties agree by: the keys of curves alone, or a key that resists quantum computers as well.
+    /// Scheme of the agreement: elliptic-curve keys alone, or with a key that resists quantum
+    /// computers.
     AgreementScheme Ecdh { Ecdh "ECDH", Hybrid "QSA-ECDH" }
-    /// What becomes of the secret that two parties agree on: a key that is derived from it, or the secret itself.
+    /// Result of the agreement: a key that is derived from the shared secret, or the secret itself.
     KeyAgreement required { Derive1 "DERIV01", Derive2 "DERIV02", PassThrough "PASSTHRU" }
-    /// Of which algorithm the key is that the derived key is put under.
+    /// Algorithm of the key-encrypting key for the derived key.
     OutputKekType optional { Des "OKEK-DES", Aes "OKEK-AES" }
-    /// Of which algorithm the derived key is.
+    /// Algorithm of the derived key.
     AgreedKeyType optional { Des "KEY-DES", Aes "KEY-AES" }
-    /// The hash of the derivation.
+    /// Hash of the key derivation.
     AgreementHash optional { Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512" }
-    /// How a derived DES key is wrapped.
+    /// Method that wraps a derived DES key.
     AgreedKeyWrapping optional {
         Configured "USECONFG", Ecb "WRAP-ECB", Enhanced "WRAP-ENH", Enhanced2 "WRAPENH2", Enhanced3 "WRAPENH3",
     }
-    /// Whether a derived DES key may be wrapped in another way later.
+    /// Whether a derived DES key may later be wrapped by another method.
     AgreedKeyTranslation optional { EnhancedOnly "ENH-ONLY" }
-    /// Formats in which new keys are carried.
+    /// Formats of a block that carries a new key.
     GeneratedFormat required_first {
         ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP", Pka92 "PKA92", NlEpp5 "NL-EPP-5",
     }
-    /// How long a new key is.
+    /// Length of a new key.
     GeneratedLength optional {
         Bytes8 "KEYLN8", Single "SINGLE", Replicated "SINGLE-R", Bytes16 "KEYLN16", Double "DOUBLE", Bytes24 "KEYLN24",
         Bytes32 "KEYLN32",
     }
-    /// Under what the local copy of a new key is: the master key, an EXPORTER key, an IMPORTER key.
+    /// The key that wraps the local copy of a new key: the master key, an EXPORTER key, an IMPORTER
+    /// key.
     LocalCopy Operational { Operational "OP", Exportable "EX", Importable "IM" }
-    /// How much of a record is deleted.
+    /// Whether the token of a record or the whole record is deleted.
     RecordDeletion required { Token "TOKEN-DL", Record "LABEL-DL" }
-    /// Whether records are made, or given other keys.
+    /// Whether records are created, or their keys are replaced.
     RecordWriting required { Create "CREATE", Replace "REPLACE" }
 }

@@ -1,4 +1,5 @@
-//! Keywords of rule arrays, as data: groups of words of which one may be given, and which go together.
+//! Keywords of rule arrays, as data: groups of keywords that exclude each other, and rules between
+//! keywords.
 
 use super::Direction;
 use crate::bounds::{KEYWORD_BYTES, KEYWORDS_MAX};
@@ -7,20 +8,20 @@ use crate::code::{self, Codes};
 pub(super) use super::groups::*;
 pub(super) use super::rules::*;
 
-/// One keyword.
+/// One keyword of a rule array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keyword {
     /// 1 to 8 characters, without padding.
     pub text: &'static str,
-    /// Its 8 padded bytes as a number, the first one highest.
+    /// The 8 padded bytes as a number, the first byte highest.
     pub word: u64,
 }
 
 impl Keyword {
-    /// Of this text.
+    /// The keyword of this text.
     ///
     /// # Panics
-    /// Where it is empty or longer than a keyword.
+    /// If the text is empty or longer than a keyword.
     pub const fn new(text: &'static str) -> Self {
         Self { text, word: word(text) }
     }
@@ -29,7 +30,7 @@ impl Keyword {
 /// A keyword as a number.
 ///
 /// # Panics
-/// Where it is empty or longer than a keyword.
+/// If the text is empty or longer than a keyword.
 pub(super) const fn word(text: &str) -> u64 {
     crate::point::keywords::word(text)
 }
@@ -37,55 +38,57 @@ pub(super) const fn word(text: &str) -> u64 {
 /// Whether a keyword of a group must be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// One must.
+    /// A keyword of the group must be given.
     Required,
-    /// None need be, and there is no keyword that would say the same.
+    /// No keyword need be given, and none is assumed.
     Optional,
-    /// None is required: this one, by its place in the group, is the default.
+    /// No keyword need be given: the one at this place in the group is assumed.
     Default(usize),
 }
 
-/// Keywords of which at most one is given.
+/// A group of keywords of which at most one is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What they choose.
+    /// Name of the group: that of its enumeration.
     pub name: &'static str,
-    /// The keywords.
+    /// The keywords of the group.
     pub words: &'static [Keyword],
-    /// Whether one must be given.
+    /// Whether a keyword of the group must be given.
     pub need: Need,
-    /// Whether that one is missing is told before that another keyword of the rule array is not known.
+    /// Whether a missing keyword is reported before an unknown keyword of the rule array.
     pub is_missed_first: bool,
 }
 
-/// Which keywords go together.
+/// A rule about which keywords go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Where all of the first are given, none of the second may be.
+    /// If all of the first keywords are given, none of the second may be given.
     Excludes(&'static [&'static str], &'static [&'static str]),
-    /// Where all of the first are given - with none of them: always - one of the second must be.
+    /// If all of the first keywords are given, one of the second must be given. An empty first list
+    /// holds always.
     Needs(&'static [&'static str], &'static [&'static str]),
     /// This keyword is known and refused.
     Refused(&'static str),
-    /// This keyword asks for what is not served, which has codes of its own.
+    /// This keyword asks for a function that is not served, and is refused with these codes.
     Unserved(&'static str, Codes),
 }
 
 /// The keywords of one verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleArray {
-    /// Keywords of a rule array, at the least.
+    /// The least number of keywords in a rule array.
     pub least: usize,
-    /// And at the most.
+    /// The greatest number of keywords in a rule array.
     pub most: usize,
-    /// Its groups.
+    /// Groups of the verb's keywords.
     pub groups: &'static [Group],
-    /// Which go together.
+    /// Rules between the verb's keywords.
     pub rules: &'static [Rule],
     /// Whether further keywords are allowed, depending on other arguments: usages of key types.
     pub open: bool,
-    /// Of a rule array that travels both ways: how many elements it gives out, by the keywords that were given, as
-    /// [`Length::Keyed`](super::Length::Keyed). The caller's field has room for them, however many its count says.
+    /// Of a rule array that travels both ways: the number of elements that it returns, by the given
+    /// keywords, as [`Length::Keyed`](super::Length::Keyed). The caller's field has room for that
+    /// number, whatever its count says.
     pub answers: &'static [(&'static [&'static str], usize)],
     /// The keywords of the groups, one group after the other: a set of keywords has a bit for each place here.
     pub(super) words: &'static [u64],
@@ -95,16 +98,16 @@ pub struct RuleArray {
     pub(super) conditions: &'static [Condition],
 }
 
-/// Keywords of a rule array, or of a verb: a bit for each.
+/// A set of keywords of a rule array or a verb: one bit for each.
 pub(super) type Set = u64;
 
 /// A group as a set of keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GroupSet {
     all: Set,
-    /// What is chosen where none is given.
+    /// The keyword that is assumed if none is given.
     default: Set,
-    /// What none is refused with before, and after, keywords that are not known.
+    /// Whether a missing keyword is refused before, and after, unknown keywords.
     missed: (bool, bool),
 }
 
@@ -116,12 +119,12 @@ pub(super) enum Condition {
     Refused(Set, Codes),
 }
 
-/// How many keywords these groups have.
+/// Number of keywords of these groups.
 pub(super) const fn count(groups: &[Group]) -> usize {
     first(groups, groups.len())
 }
 
-/// Where the keywords of a group begin among those of all groups.
+/// Place of a group's first keyword among the keywords of all groups.
 pub(super) const fn first(groups: &[Group], group: usize) -> usize {
     let (mut before, mut count) = (0, 0);
     while before < group {
@@ -134,7 +137,7 @@ pub(super) const fn first(groups: &[Group], group: usize) -> usize {
 /// The keywords of these groups, one group after the other.
 ///
 /// # Panics
-/// Where one stands in two groups, or there are more than a set holds.
+/// If a keyword stands in two groups, or there are more keywords than a set holds.
 pub(super) const fn flat<const N: usize>(groups: &[Group]) -> [u64; N] {
     assert!(N <= Set::BITS as usize, "more keywords than a set holds");
     let (mut words, mut at, mut group) = ([0; N], 0, 0);
@@ -172,7 +175,7 @@ pub(super) const fn group_sets<const N: usize>(groups: &[Group]) -> [GroupSet; N
     sets
 }
 
-/// The set of the first keywords, this many.
+/// The set of the first `count` keywords.
 const fn below(count: usize) -> Set {
     if count == Set::BITS as usize { Set::MAX } else { (1 << count) - 1 }
 }
@@ -203,7 +206,7 @@ const fn set(words: &[u64], texts: &[&str]) -> Set {
 /// Rules over these keywords as sets.
 ///
 /// # Panics
-/// Where a rule speaks of a keyword that is not there: it would never hold.
+/// If a rule names a keyword that is not there: the rule would never hold.
 pub(super) const fn conditions<const N: usize>(words: &[u64], rules: &[Rule]) -> [Condition; N] {
     let (mut conditions, mut index) = ([Condition::Refused(0, code::KEYWORD); N], 0);
     while index < N {
@@ -235,7 +238,7 @@ impl Choices {
         T::given((own != 0).then(|| own.trailing_zeros() as usize))
     }
 
-    /// The keywords that no group has.
+    /// The keywords that are in no group of the verb.
     #[inline]
     pub(super) fn others(self, words: &[[u8; KEYWORD_BYTES]]) -> Others<'_> {
         Others { words, places: self.others }
@@ -244,16 +247,17 @@ impl Choices {
 
 /// A group of keywords as an enumeration.
 pub trait Choice: Copy {
-    /// What a request has of it: itself, or `Option` where none need be given and none is the default.
+    /// Type of a request's choice: the enumeration, or an `Option` of it if the group is optional
+    /// without a default.
     type Given: Copy;
-    /// The group.
+    /// The group that the enumeration stands for.
     const GROUP: Group;
-    /// By the place in the group of the keyword that was given, or is the default. A group of which one must be
-    /// given is read only where one was.
+    /// The choice, from the place in the group of the keyword that is given or assumed. For a
+    /// required group the place is always known.
     fn given(place: Option<usize>) -> Self::Given;
 }
 
-/// Keywords of a rule array that no group of its verb has.
+/// Keywords of a rule array that are in no group of its verb.
 #[derive(Clone, Copy, Debug)]
 pub struct Others<'a> {
     words: &'a [[u8; KEYWORD_BYTES]],
@@ -261,12 +265,12 @@ pub struct Others<'a> {
 }
 
 impl<'a> Others<'a> {
-    /// Whether there are none.
+    /// Whether there are no such keywords.
     pub fn is_empty(self) -> bool {
         self.places == 0
     }
 
-    /// Each, with its padding, in the order of the rule array.
+    /// The keywords, with their padding, in the order of the rule array.
     pub fn iter(self) -> impl Iterator<Item = &'a [u8; KEYWORD_BYTES]> {
         let is_other = move |index: &usize| (self.places >> index) & 1 == 1;
         self.words.iter().enumerate().filter(move |(index, _)| is_other(index)).map(|(_, word)| word)
@@ -274,15 +278,15 @@ impl<'a> Others<'a> {
 }
 
 impl RuleArray {
-    /// Whether a keyword is refused whatever it comes with.
+    /// Whether a keyword is always refused, whatever other keywords are given.
     pub fn refuses(&self, word: &str) -> bool {
         let is_word =
             |rule: &Rule| matches!(rule, Rule::Refused(text) | Rule::Unserved(text, _) if *text == word);
         self.rules.iter().any(is_word)
     }
 
-    /// Whether some rule array with this keyword is served: it is not refused by name, and does not exclude all
-    /// keywords of a group of which one must be given.
+    /// Whether the verb serves some rule array with this keyword: the keyword is not refused by
+    /// name, and does not exclude all keywords of a required group.
     pub fn serves(&self, word: &str) -> bool {
         let excludes = |other: &str| {
             self.rules.iter().any(|rule| match rule {
@@ -300,13 +304,13 @@ impl RuleArray {
         !self.refuses(word) && self.groups.iter().all(goes_with)
     }
 
-    /// Every keyword that the groups name.
+    /// All keywords of the groups.
     pub fn words(&self) -> impl Iterator<Item = &'static Keyword> + use<> {
         self.groups.iter().flat_map(|group| group.words)
     }
 
-    /// For how many elements a caller's field has room, in which a rule array travels this way: as many as its count
-    /// says, or as its keywords ask for.
+    /// Number of elements that the caller's field has room for if a rule array travels this way:
+    /// its count, or what its keywords ask for.
     pub fn room(&self, direction: Direction, count: usize, words: &[u64]) -> usize {
         let is_given = |text: &&str| words.contains(&word(text));
         let asked = || self.answers.iter().find(|(given, _)| given.iter().all(is_given));
@@ -316,7 +320,8 @@ impl RuleArray {
         }
     }
 
-    /// The most elements that an answer may have, in which a rule array of so many elements travels this way.
+    /// The greatest number of elements that an answer may have, if a rule array of `count` elements
+    /// travels this way.
     pub fn most_given(&self, direction: Direction, count: usize) -> usize {
         match direction {
             Direction::In => 0,
@@ -325,13 +330,13 @@ impl RuleArray {
         }
     }
 
-    /// Whether a rule array is one of the verb's.
+    /// Checks a rule array of the verb.
     ///
     /// # Errors
-    /// 8/35 for a wrong number of keywords; 8/34 for two of one group, or none of one that is [missed
-    /// first](Group::is_missed_first); 8/33 for one that it does not know; 8/34 for a missing one; 8/33, or codes of
-    /// its own, for one that it refuses, also where that is the default; 8/34 for keywords that do not go together. In
-    /// this order.
+    /// 8/35 for a wrong number of keywords; 8/34 for two keywords of one group, or none of a group
+    /// that is [missed first](Group::is_missed_first); 8/33 for an unknown keyword; 8/34 for a
+    /// missing one; 8/33, or codes of its own, for a refused one, given or assumed; 8/34 for
+    /// keywords that do not go together. In this order.
     pub fn check(&self, words: &[u64]) -> Result<(), Codes> {
         if !(self.least..=self.most).contains(&words.len()) {
             return Err(code::KEYWORD_COUNT);
@@ -339,7 +344,7 @@ impl RuleArray {
         self.choose(words.iter().copied()).map(drop)
     }
 
-    /// As [`RuleArray::check`], with what was chosen, of as many keywords as the verb takes.
+    /// As [`RuleArray::check`], without the number of keywords; returns the choices.
     #[inline]
     pub(super) fn choose(&self, given: impl Iterator<Item = u64>) -> Result<Choices, Codes> {
         let (mut chosen, mut others, mut doubled): (Set, u32, _) = (0, 0, false);
@@ -388,7 +393,7 @@ impl RuleArray {
     }
 }
 
-/// The keywords of a rule array, each as a number; `None` where it is not whole keywords.
+/// The keywords of a rule array, each as a number; `None` if the bytes are not whole keywords.
 pub fn words(rule_array: &[u8]) -> Option<impl Iterator<Item = u64> + '_> {
     let (keywords, rest) = rule_array.as_chunks::<KEYWORD_BYTES>();
     rest.is_empty().then(|| keywords.iter().map(|keyword| u64::from_be_bytes(*keyword)))
@@ -421,7 +426,7 @@ mod tests {
         assert_eq!(check(Verb::SymmetricAlgorithmEncipher, &["GCM", "AES", "ONLY"]), Ok(()));
         let refused = check(Verb::SymmetricAlgorithmEncipher, &["FINAL", "GCM", "AES"]);
         assert_eq!(refused, Err(code::KEYWORD_COMBINATION));
-        // What no keyword means is refused as its keyword is.
+        // An empty rule array is refused as the keyword that it stands for.
         assert_eq!(check(Verb::DigitalSignatureGenerate, &[]), Err(code::KEYWORD));
         assert_eq!(check(Verb::DigitalSignatureGenerate, &["ISO-9796"]), Err(code::KEYWORD));
         assert_eq!(check(Verb::DigitalSignatureGenerate, &["X9.31", "SHA-256"]), Ok(()));

@@ -4,17 +4,18 @@ use super::Length;
 use super::keywords::word;
 use crate::bounds::{KEYWORD_BYTES, LABEL_BYTES, TOKEN_BYTES_MAX};
 
-/// Where a token's header says how long it is, big-endian in two bytes.
+/// Where the header of a token holds the token's length: two bytes, big-endian.
 const LENGTH: usize = 2;
-/// First bytes of a token, a label or a key block that say what it is and how long.
+/// Number of leading bytes that tell kind and length of a token, a label or a key block.
 pub const TOKEN_HEADER_BYTES: usize = 9;
-/// Version byte of variable-length symmetric tokens, and where it is.
+/// Version byte of variable-length symmetric tokens, and its place in the header.
 const VARIABLE: u8 = 0x05;
 const VERSION: usize = 4;
 
 impl Length {
-    /// How many bytes: by the integers of the call, its keywords, and the first bytes of the field, which are
-    /// asked for where only they say it. `None` where an integer is negative, or no length.
+    /// Length of the field in bytes: from the integers of the call, its keywords, and the first
+    /// bytes of the field, which are read only if nothing else gives the length. `None` if an
+    /// integer is negative, or no length.
     pub fn bytes(
         self,
         integer: impl Fn(usize) -> i64,
@@ -38,7 +39,7 @@ impl Length {
         }
     }
 
-    /// How many bytes at the most, where that is said without a call.
+    /// Greatest length in bytes, if it is known without a call.
     pub fn longest(self) -> Option<usize> {
         match self {
             Self::Fixed(bytes) => Some(bytes),
@@ -48,8 +49,8 @@ impl Length {
         }
     }
 
-    /// Length of the token that begins so: PKA tokens, variable-length symmetric ones and key blocks say it; any other,
-    /// and a label, has 64 bytes.
+    /// Length of the token with this header: PKA tokens, variable-length symmetric tokens and key
+    /// blocks give it; all others, and labels, have 64 bytes.
     pub fn own(header: &[u8; TOKEN_HEADER_BYTES]) -> usize {
         let said = usize::from(u16::from_be_bytes([header[LENGTH], header[LENGTH + 1]]));
         match header[0] {
@@ -59,8 +60,8 @@ impl Length {
         }
     }
 
-    /// Length that the header of a key block of ASC X9 TR 31 says, versions A to D; none for what is no such header, as
-    /// of a label, whose first word has at most eight characters.
+    /// Length that the header of a key block of ASC X9 TR 31 gives, versions A to D. None for any
+    /// other header, such as a label, whose first word has at most eight characters.
     pub fn of_key_block(header: &[u8; TOKEN_HEADER_BYTES]) -> Option<usize> {
         let [b'A'..=b'D', digits @ .., _, _, _, _] = header else { return None };
         let ends_word = |byte: &u8| matches!(byte, b'.' | b' ');
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!((Length::own(b"B0104B0TX"), Length::own(b"B0104B0T.")), (104, 64));
     }
 
-    // Every list ends with a row that always holds.
+    // The last row of every list applies always.
     #[test]
     fn a_length_by_keywords_has_a_default() {
         for entry in crate::verb::TABLE {

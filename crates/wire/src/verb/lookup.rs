@@ -1,11 +1,11 @@
-//! From a number, a slot or a name to the row of a verb.
+//! Finds the row of a verb by its number, slot or name.
 
 use super::table::ROWS;
 use super::{Entry, TABLE, Verb};
 use crate::bounds::{VERB_NUMBERS, VERB_SLOTS};
 use crate::parameters::is;
 
-/// No verb has this number, or this slot.
+/// Stands for a number or slot that no verb has.
 const NO_ROW: u16 = u16::MAX;
 
 static BY_NUMBER: [u16; VERB_NUMBERS] = {
@@ -48,13 +48,13 @@ impl Entry {
         None
     }
 
-    /// The row of the verb of this number. A load from a table.
+    /// The row of the verb with this number: a load from a table.
     #[inline]
     pub fn of_number(number: u16) -> Option<&'static Self> {
         BY_NUMBER.get(number as usize).and_then(|row| TABLE.get(*row as usize))
     }
 
-    /// The row of the verb with this slot. A load from a table.
+    /// The row of the verb with this slot: a load from a table.
     #[inline]
     pub fn of_slot(slot: usize) -> Option<&'static Self> {
         BY_SLOT.get(slot).and_then(|row| TABLE.get(*row as usize))
@@ -77,13 +77,13 @@ impl Verb {
         entry.map(|entry| entry.verb)
     }
 
-    /// Its row of the table.
+    /// Row of the verb in the table.
     #[inline]
     pub fn entry(self) -> &'static Entry {
         &TABLE[self.row()]
     }
 
-    /// Its slot: see [`Entry::slot`].
+    /// Slot of the verb: see [`Entry::slot`].
     #[inline]
     pub fn slot(self) -> usize {
         self.entry().slot as usize

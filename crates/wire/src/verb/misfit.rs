@@ -1,31 +1,31 @@
-//! Why a rule array is not one of a verb's: for people, who are told which keyword it is about.
+//! Why a verb refuses a rule array, in words for people: with the keyword that is wrong.
 
 use super::keywords::{Group, Keyword, Need, Rule, RuleArray};
 use crate::code::{self, Codes};
 
-/// Why a rule array is not one of a verb's.
+/// Why a verb refuses a rule array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
-    /// It has fewer keywords than the verb needs, or more than it takes: 8/35.
+    /// The rule array has fewer keywords than the verb needs, or more than it takes: 8/35.
     Count,
-    /// More than one of this group is given: 8/34.
+    /// More than one keyword of this group is given: 8/34.
     Several(&'static Group),
     /// The verb does not know this keyword: 8/33.
     Unknown(u64),
-    /// One of this group must be given: 8/34.
+    /// No keyword of this group is given, and one must be: 8/34.
     Missing(&'static Group),
     /// This keyword is known and refused, given or as the default of its group: 8/33.
     Refused(&'static str),
-    /// This keyword asks for what is not served, which has these codes.
+    /// This keyword asks for a function that is not served, and is refused with these codes.
     Unserved(&'static str, Codes),
-    /// All of the first are given or defaults, and this one, which does not go with them: 8/34.
+    /// This keyword does not go with the first keywords, all of which are given or defaults: 8/34.
     Excluded(&'static [&'static str], &'static str),
-    /// All of the first are given or defaults, and none of the second: 8/34.
+    /// All of the first keywords are given or defaults, and none of the second: 8/34.
     Lacking(&'static [&'static str], &'static [&'static str]),
 }
 
 impl Misfit {
-    /// What a verb answers.
+    /// The codes that the verb answers with.
     pub fn codes(self) -> Codes {
         match self {
             Self::Count => code::KEYWORD_COUNT,
@@ -39,7 +39,8 @@ impl Misfit {
 }
 
 impl RuleArray {
-    /// As [`RuleArray::check`], which cards use and which returns only codes, with the cause of the error.
+    /// As [`RuleArray::check`], with the cause of the error; cards use the other, which returns
+    /// codes alone.
     ///
     /// # Errors
     /// [`Misfit`], in the order of [`RuleArray::check`].
@@ -118,7 +119,8 @@ mod tests {
         assert!(matches!(lacking, Some(Misfit::Lacking(["X9.31"], hashes)) if hashes.contains(&"SHA-256")));
     }
 
-    // Every pair of keywords of every verb with every third one, and a keyword that no verb knows.
+    // Every pair of keywords of every verb with every third keyword, and a keyword that no verb
+    // knows.
     #[test]
     fn what_is_judged_is_what_is_checked() {
         let (mut taken, mut refused) = (0, 0);

@@ -1,7 +1,7 @@
-//! Why keywords of the verbs' definitions are refused, in a line each.
+//! Why keywords of the verbs' definitions are refused: one line for each.
 //!
-//! A keyword that a group has is refused by a rule, with its codes; one that no group of its verb has is unknown there
-//! (8/33). Either has a reason here, which docs/verbs.md shows.
+//! A keyword in a group of its verb is refused by a rule, with its codes; a keyword in no group is
+//! unknown (8/33). Both have a reason here, which docs/verbs.md shows.
 
 use super::{Rule, RuleArray, Verb};
 use crate::Codes;
@@ -9,7 +9,7 @@ use crate::code;
 
 /// Keywords that are refused for one reason.
 struct Reason {
-    /// Of these verbs; of none in particular: of every verb whose rules refuse them.
+    /// The verbs that the reason is for; if empty, every verb whose rules refuse the keywords.
     verbs: &'static [Verb],
     words: &'static [&'static str],
     why: &'static str,
@@ -80,7 +80,7 @@ reasons! {
     "DEL-ROLE", "Q-NUM-RP" => "roles are changed in the settings";
 }
 
-/// Why a verb refuses a keyword; none where it has no rule against it.
+/// Why a verb refuses a keyword; none if it has no rule against the keyword.
 pub fn why_refused(verb: Verb, word: &str) -> Option<&'static str> {
     let of_verb = |reason: &&Reason| reason.verbs.contains(&verb) && reason.words.contains(&word);
     let of_any = |reason: &&Reason| reason.verbs.is_empty() && reason.words.contains(&word);
@@ -89,7 +89,8 @@ pub fn why_refused(verb: Verb, word: &str) -> Option<&'static str> {
     found.map(|reason| reason.why)
 }
 
-/// Keywords that a verb's definition lists and no group of it has: each is answered with 8/33.
+/// Keywords that a verb's definition lists, and that are in no group of the verb: each is answered
+/// with 8/33.
 pub fn unknown(verb: Verb) -> impl Iterator<Item = &'static str> {
     let array = verb.entry().keywords;
     let own = REASONS.iter().filter(move |reason| reason.verbs.contains(&verb));
@@ -99,7 +100,8 @@ pub fn unknown(verb: Verb) -> impl Iterator<Item = &'static str> {
 }
 
 impl RuleArray {
-    /// The codes that a keyword is refused with whatever it comes with; none where it is not.
+    /// The codes that a keyword is always refused with, whatever other keywords are given; none if
+    /// it is not.
     pub fn refusal(&self, word: &str) -> Option<Codes> {
         self.rules.iter().find_map(|rule| match rule {
             Rule::Refused(text) if *text == word => Some(code::KEYWORD),
@@ -137,7 +139,7 @@ mod tests {
                     let array = verb.entry().keywords;
                     let is_unknown = unknown(*verb).any(|unknown| unknown == *word);
                     assert!(is_unknown || refuses(*verb), "{} {word}", verb.entry().name);
-                    // A verb whose rule array is open looks at such keywords itself.
+                    // A verb with an open rule array checks such keywords itself.
                     assert!(refuses(*verb) || !array.open, "{} {word}", verb.entry().name);
                 }
                 let is_used = !reason.verbs.is_empty() || TABLE.iter().any(|entry| refuses(entry.verb));

@@ -15,7 +15,7 @@
 //! | a key | `&[u8]`, of exactly the length that goes with it where there is one |
 //! | a key to be made, by a length | [`Buffer`] |
 //!
-//! Nothing is copied and nothing allocated.
+//! Reading a request copies no argument and allocates no memory.
 
 use super::Verb;
 use super::fault::Fault;
@@ -24,35 +24,35 @@ use crate::bounds::{KEYWORD_BYTES, TEXT_BYTES_MAX};
 use crate::code::{self, Codes};
 use crate::frame::{Argument, Arguments};
 
-/// The request of one verb, its arguments checked as far as the verb table says.
+/// The request of one verb, its arguments checked as far as the verb table describes them.
 pub trait TypedRequest<'a>: Sized {
-    /// The verb.
+    /// The verb that is requested.
     const VERB: Verb;
 
-    /// The rule array.
+    /// The rule array of the request.
     ///
     /// # Errors
-    /// 8/35 where its length is not that of its count, or not one that the verb takes.
+    /// 8/35 if its length does not match its count, or its count is not allowed for the verb.
     fn keywords(arguments: &Arguments<'a>) -> Result<&'a [[u8; KEYWORD_BYTES]], Fault>;
 
-    /// The request of these keywords and the other arguments.
+    /// The request with these keywords and the other arguments.
     ///
     /// # Errors
-    /// As [`TypedRequest::read`], without the count of keywords.
+    /// As [`TypedRequest::read`], without the check of the number of keywords.
     fn of(arguments: &Arguments<'a>, keywords: &'a [[u8; KEYWORD_BYTES]]) -> Result<Self, Fault>;
 
     /// Reads the arguments: keywords first, then the others in the order of the table.
     ///
     /// # Errors
-    /// For keywords as [`RuleArray::check`]. For a field that is not as long as it must be 8/21, or what the row says:
-    /// 8/25 for texts. [`Fault::Reference`] for a key that is still a reference.
+    /// For keywords as [`RuleArray::check`]. For a field of a wrong length 8/21, or the codes of
+    /// its row, such as 8/25 for texts. [`Fault::Reference`] for a key that is still a reference.
     #[inline]
     fn read(arguments: &Arguments<'a>) -> Result<Self, Fault> {
         Self::of(arguments, Self::keywords(arguments)?)
     }
 }
 
-/// A field of the caller's that the answer fills: what is in it before, and how much it holds.
+/// A field of the caller's that the answer fills: its content in the request, and its length.
 #[derive(Clone, Copy)]
 pub struct Buffer<'a> {
     bytes: &'a [u8],
@@ -62,10 +62,10 @@ pub struct Buffer<'a> {
 }
 
 impl<'a> Buffer<'a> {
-    /// What is in it before.
+    /// The content of the field in the request.
     ///
     /// # Errors
-    /// 8/21 where that is not as long as its length parameter says.
+    /// 8/21 if the content is not as long as the length parameter says.
     #[inline]
     pub fn given(self) -> Result<&'a [u8], Fault> {
         if self.capacity == self.bytes.len() as i64 {
@@ -75,19 +75,20 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// What is in it before, which may be shorter than it: a token says its own length.
+    /// The content of the field in the request, which may be shorter than the field: a token says
+    /// its own length.
     #[inline]
     pub fn start(self) -> &'a [u8] {
         self.bytes
     }
 
-    /// How many bytes it holds; 0 where its length parameter is negative.
+    /// Length of the field in bytes; 0 if its length parameter is negative.
     #[inline]
     pub fn capacity(self) -> usize {
         usize::try_from(self.capacity).unwrap_or(0)
     }
 
-    /// Refuses with 8/72 where it holds fewer bytes than `needed`.
+    /// Refuses with 8/72 if the field has fewer bytes than `needed`.
     #[inline]
     pub fn holds(self, needed: usize) -> Result<(), Fault> {
         if self.capacity >= needed as i64 {
@@ -103,7 +104,8 @@ fn refused(position: usize, codes: Codes) -> Fault {
     Fault::Refused { position, codes }
 }
 
-/// The rule array at these positions of count and keywords.
+/// The rule array, with its count and its keywords at these positions; empty for a verb without
+/// one.
 #[inline]
 pub(super) fn keywords<'a>(
     arguments: &Arguments<'a>,
@@ -120,7 +122,7 @@ pub(super) fn keywords<'a>(
     }
 }
 
-/// What these keywords choose.
+/// The choices that these keywords make.
 #[inline]
 pub(super) fn choose(
     words: &[[u8; KEYWORD_BYTES]],
@@ -179,7 +181,7 @@ pub(super) fn counted_words<'a>(
     }
 }
 
-/// Refuses what must be empty.
+/// Refuses a field that is not empty.
 #[inline]
 pub(super) fn empty(
     arguments: &Arguments<'_>,
@@ -203,7 +205,7 @@ pub(super) fn fixed<'a, const N: usize>(
     arguments.bytes(position).try_into().map_err(|_| refused(position, code::INVALID_PARAMETER))
 }
 
-/// Bytes of a fixed length, or none.
+/// Bytes of a fixed length; `None` for an empty field.
 #[inline]
 pub(super) fn optional<'a, const N: usize>(
     arguments: &Arguments<'a>,
@@ -212,7 +214,7 @@ pub(super) fn optional<'a, const N: usize>(
     if arguments.bytes(position).is_empty() { Ok(None) } else { fixed(arguments, position).map(Some) }
 }
 
-/// A field that the answer fills, with the length at this position.
+/// A field that the answer fills, with its length parameter at `length_at`.
 #[inline]
 pub(super) fn buffer<'a>(arguments: &Arguments<'a>, length_at: usize, position: usize) -> Buffer<'a> {
     let (bytes, capacity) = (arguments.bytes(position), arguments.integer(length_at));
@@ -220,7 +222,7 @@ pub(super) fn buffer<'a>(arguments: &Arguments<'a>, length_at: usize, position: 
     Buffer { bytes, capacity, length_at: length_at as u8, position: position as u8 }
 }
 
-/// A key, as long as it says itself.
+/// A key, whose length its own header gives.
 #[inline]
 pub(super) fn key<'a>(arguments: &Arguments<'a>, position: usize) -> Result<&'a [u8], Fault> {
     match arguments.at(position) {
@@ -230,8 +232,8 @@ pub(super) fn key<'a>(arguments: &Arguments<'a>, position: usize) -> Result<&'a 
     }
 }
 
-/// A key of exactly the length that the integer at `length` says. For a label a card has put the length of its token
-/// there.
+/// A key of exactly the length that the integer at `length` says. If the caller gave a label, the
+/// card has put the length of the label's token there.
 #[inline]
 pub(super) fn counted_key<'a>(
     arguments: &Arguments<'a>,
@@ -243,7 +245,8 @@ pub(super) fn counted_key<'a>(
     if arguments.integer(length) == bytes.len() as i64 { Ok(bytes) } else { Err(refused(position, codes)) }
 }
 
-/// A field that a new key is written into, with the length at this position.
+/// A field that a new key is written into, with its length parameter at `length_at`; refused if it
+/// holds a reference.
 #[inline]
 pub(super) fn key_buffer<'a>(
     arguments: &Arguments<'a>,

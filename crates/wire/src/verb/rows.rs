@@ -1,4 +1,4 @@
-//! The rows of the verb table, a file a family, and how they are handed to others.
+//! The rows of the verb table, one file for each family, and the macro that hands them out.
 //!
 //! ```text
 //! /// What it does.
@@ -9,11 +9,12 @@
 //!     parameters { NAME: Direction Kind, mark, ...; ... }
 //! }
 //! ```
-//! `Words` of a count are keywords that the verb reads itself. A kind of a key is `uses`, `renews`, `makes` or
-//! `skeleton` of its length. An integer that says how long another parameter is, is a `Length`; in brackets the codes
-//! of a field that is not as long as it says, where they are not 8/21. Rules, and a field for keywords that no group
-//! has, are left out where there are none; `required` stands where the group says that one of it must be given.
-//! Elements are those of a rule array that travels both ways: [`RuleArray::answers`](super::RuleArray::answers). Marks:
+//! `Words` of a count are keywords that the verb reads itself. The kind of a key is `uses`,
+//! `renews`, `makes` or `skeleton` of its length. An integer that gives the length of another
+//! parameter is a `Length`; brackets hold the codes that refuse a field of another length, if not
+//! 8/21. Rules, and a field for keywords of no group, are left out if there are none. `required`
+//! marks a group of which one keyword must be given. Elements are those of a rule array that
+//! travels both ways: [`RuleArray::answers`](super::RuleArray::answers). Marks:
 //!
 //! | mark | |
 //! |---|---|
@@ -22,9 +23,9 @@
 //! | `empty` | must be empty; the integer that counts it may be a null pointer |
 //! | `optional` | of a fixed length, and may be empty: the verb needs it with some keywords only; of an integer: a null pointer stands for 0 |
 //!
-//! The positions of the parameters, the request and the answer of each verb, and what a client asks and gets, are made
-//! from this: see `request`, `answer` and `ask` beside `rows`. A slot is stated, dense, and never used again: see
-//! [`Entry::slot`](super::Entry::slot).
+//! From the rows are made the positions of the parameters, request and answer of each verb, and the
+//! client's request and answer: see `request`, `answer` and `ask` beside `rows`. A slot is stated,
+//! dense, and never used again: see [`Entry::slot`](super::Entry::slot).
 
 mod administration;
 mod agreement;
@@ -49,9 +50,10 @@ mod token;
 mod transport;
 mod variable;
 
-/// Hands all rows of the verb table to a macro, in one call: `for_each_verb! { callback }` becomes `callback! { row row
-/// ... }`, which stands where items do. A row is as `crates/wire/src/verb/rows.rs` shows it; who wants its head only
-/// takes the rest as `$($rest:tt)*`:
+/// Hands all rows of the verb table to a macro, in one call: `for_each_verb! { callback }` becomes
+/// `callback! { row row ... }` and stands where items do. A row has the form in
+/// `crates/wire/src/verb/rows.rs`. A callback that needs only the head takes the rest as
+/// `$($rest:tt)*`:
 ///
 /// ```
 /// macro_rules! count {

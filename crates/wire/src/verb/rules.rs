@@ -10,19 +10,19 @@ pub(super) const BUILD_RULES: &[Rule] = &[
     WRAPENH2,
     WRAPENH3,
 ];
-/// What the methods derive their keys by is not published.
+/// How these methods derive their keys is not published.
 const WRAPENH2: Rule = Rule::Unserved("WRAPENH2", code::WRAPPING_TYPE);
 const WRAPENH3: Rule = Rule::Unserved("WRAPENH3", code::WRAPPING_TYPE);
 pub(super) const WRAPPING_RULES: &[Rule] = &[WRAPENH2, WRAPENH3];
-/// The master key that is to be set is with no card before it is.
+/// No card has the new master key before it is set.
 const RTNMK: Rule = Rule::Unserved("RTNMK", code::REGISTER_STATE);
 pub(super) const NEW_MASTER_KEY_RULES: &[Rule] = &[RTNMK];
 pub(super) const CHANGE_RULES: &[Rule] =
     &[RTNMK, Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"]), WRAPENH2, WRAPENH3];
-/// A control vector is that of a DES key.
+/// A control vector belongs to a DES key, which never has 32 bytes.
 pub(super) const VECTOR_RULES: &[Rule] = &[Rule::Refused("KEYLN32")];
 pub(super) const VARIABLE_BUILD_RULES: &[Rule] = &[
-    // What its usage fields mean is not published.
+    // The meaning of its usage fields is not published.
     Rule::Refused("KDKGENKY"),
     Rule::Excludes(
         &["HMAC"],
@@ -57,8 +57,8 @@ const SHA256_REGISTERS: &[&str] = &["AES-MK", "APKA-MK"];
 const DES_SOURCES: &[&str] = &["KEY-ENC", "KEY-ENCD", "KEY-ENCT", "KEY-CLR", "KEY-CLRD", "KEY-CLRT"];
 
 pub(super) const TEST_2_RULES: &[Rule] = &[
-    // Neither what a key length looks like in a pattern is published, nor does a card hold a new master key before it
-    // is set.
+    // How a pattern shows the length of a key is not published, and no card has a new master key
+    // before it is set.
     Rule::Refused("KEY-LEN"),
     Rule::Refused("KEY-NKM"),
     Rule::Refused("IKEK-PKA"),
@@ -77,7 +77,7 @@ pub(super) const TEST_2_RULES: &[Rule] = &[
     Rule::Excludes(&["HMAC"], &["ENC-ZERO", "CMACZERO", "SHA-1", "SHA-256", "IKEK-DES"]),
 ];
 const OF_TOKENS: &[&str] = &["AES", "DES", "HMAC", "ENC-ZERO", "CMACZERO", "SHA2VP1", "IKEK-AES", "IKEK-DES"];
-/// A key of one algorithm is wrapped by keys of its own, an HMAC key by those of AES.
+/// A key is wrapped by keys of its own algorithm, an HMAC key by AES keys.
 pub(super) const RESTRICTION_RULES: &[Rule] = &[
     Rule::Refused("IKEK-PKA"),
     Rule::Excludes(&["AES"], &["IKEK-DES"]),
@@ -104,10 +104,10 @@ pub(super) const TRANSLATE_RULES: &[Rule] = &[
     Rule::Excludes(&["OKEY-AES"], &["O-X923", "O-CUSP", "O-IPS"]),
     Rule::Excludes(&["OKEY-DES"], &["O-ECB", "OPKCSPAD"]),
 ];
-// Of that method no definition is published.
+// NL-PIN-1 has no published definition.
 pub(super) const PIN_METHOD_RULES: &[Rule] = &[Rule::Refused("NL-PIN-1")];
 pub(super) const PIN_TRANSLATE_RULES: &[Rule] = &[
-    // The keys of these have a single length.
+    // The keys that these derive have a single length.
     Rule::Refused("UKPTIPIN"),
     Rule::Refused("UKPTOPIN"),
     Rule::Refused("UKPTBOTH"),
@@ -126,7 +126,7 @@ pub(super) const PIN_TRANSLATE2_RULES: &[Rule] = &[
 const ONE_DERIVATION: &[&str] = &["DUKPT-IP", "DUKPT-OP", "ADUKPTIP", "ADUKPTOP"];
 const PAN_MESSAGES: &[&str] = &["PANAUTAS", "PANAUTI4"];
 pub(super) const PIN_VERIFY2_RULES: &[Rule] = &[Rule::Refused("UKPT")];
-// The one was proposed and not taken into SP 800-38G, the other has no public definition.
+// FF2 was proposed and not taken into SP 800-38G; FF2.1 has no public definition.
 pub(super) const FORMAT_RULES: &[Rule] = &[Rule::Refused("FF2"), Rule::Refused("FF2.1")];
 pub(super) const FORMAT_TRANSLATE_RULES: &[Rule] =
     &[Rule::Refused("ICFF2"), Rule::Refused("ICFF2.1"), Rule::Refused("OCFF2"), Rule::Refused("OCFF2.1")];
@@ -141,14 +141,15 @@ pub(super) const DIVERSIFICATION_RULES: &[Rule] = &[
     WRAPENH3,
 ];
 pub(super) const DIVERSIFICATION_2_RULES: &[Rule] = &[
-    // Of the German banking industry, whose definition is not public; lengths go with it alone.
+    // The method belongs to the German banking industry, and its definition is not public; the
+    // lengths go with it alone.
     Rule::Refused("KDFFM-DK"),
     Rule::Refused("KLEN128"),
     Rule::Refused("KLEN192"),
     Rule::Refused("KLEN256"),
 ];
 pub(super) const UNIQUE_KEY_RULES: &[Rule] = &[
-    // Its control vector is not public.
+    // The control vector of this token is not public.
     Rule::Refused("TDES-TOK"),
     WRAPENH2,
     WRAPENH3,
@@ -159,7 +160,7 @@ pub(super) const UNIQUE_KEY_RULES: &[Rule] = &[
     Rule::Excludes(&["K3IPEK"], &["K1DATA", "K2MAC", "USECONFG", "WRAP-ECB", "WRAP-ENH"]),
     Rule::Needs(&["PIN-DATA"], &["K3PIN"]),
     Rule::Excludes(&["A-DUKPT"], &["PIN-DATA"]),
-    // Derivation data of AES say what one key is for.
+    // The derivation data of AES name the purpose of one key.
     Rule::Excludes(&["A-DUKPT", "K1DATA"], &["K2MAC", "K3PIN"]),
     Rule::Excludes(&["A-DUKPT", "K2MAC"], &["K3PIN"]),
 ];
@@ -170,7 +171,7 @@ pub(super) const EMV_TRANSACTION_RULES: &[Rule] = &[
 ];
 const EMV_ONLY: &[&str] = &["TDESEMV2", "TDESEMV4", "EMVCSK", "METHOD-2"];
 pub(super) const PIN_CHANGE_RULES: &[Rule] = &[
-    // Of whose blocks no description is public.
+    // No description of these blocks is public.
     Rule::Refused("AMEXPCU1"),
     Rule::Refused("AMEXPCU2"),
     Rule::Refused("EMV-PCU1"),
@@ -179,11 +180,11 @@ pub(super) const PIN_CHANGE_RULES: &[Rule] = &[
 pub(super) const PIN_MESSAGE_RULES: &[Rule] = &[
     Rule::Refused("AES-CBC"),
     Rule::Refused("AES-ECB"),
-    // A block under itself is compared with those of all PINs.
+    // A block that is enciphered under itself can be compared with those of all PINs.
     Rule::Refused("SELFENC"),
 ];
 pub(super) const KEY_BLOCK_EXPORT_RULES: &[Rule] = &[
-    // Such keys have no place here, or could do more when they come back.
+    // Such keys have no place here, or could be used for more when they come back.
     Rule::Refused("EMVCPMK"),
     Rule::Refused("KEK-WRAP"),
     Rule::Refused("SKEYHMAC"),
@@ -205,7 +206,7 @@ pub(super) const KEY_BLOCK_IMPORT_RULES: &[Rule] = &[
     Rule::Refused("WKEY-DES"),
     Rule::Refused("OKEYXLAT"),
     Rule::Refused("IKEYXLAT"),
-    // No row of usages has them.
+    // No row of usages has these.
     Rule::Refused("DMV"),
     Rule::Refused("DALL"),
     Rule::Refused("DKYL1"),
@@ -213,7 +214,7 @@ pub(super) const KEY_BLOCK_IMPORT_RULES: &[Rule] = &[
 ];
 pub(super) const COMBINED_RULES: &[Rule] = &[Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"])];
 pub(super) const PKA_BUILD_RULES: &[Rule] = &[
-    // No key resists quantum computers here.
+    // No key here resists quantum computers.
     Rule::Refused("QSA-PUBL"),
     Rule::Refused("QSA-PAIR"),
     // The sections X'09' and X'05', whose layouts are not published whole, or are no longer made.
@@ -222,30 +223,30 @@ pub(super) const PKA_BUILD_RULES: &[Rule] = &[
     Rule::Excludes(&["RSA-PUBL"], PRIVATE_ATTRIBUTES),
     Rule::Excludes(&["ECC-PUBL"], PRIVATE_ATTRIBUTES),
     Rule::Needs(&["ECC-VER1"], &["ECC-PAIR"]),
-    // Elliptic-curve keys sign in TLS, as SIG-ONLY has it.
+    // Elliptic-curve keys sign in TLS with SIG-ONLY.
     Rule::Excludes(&["ECC-PAIR"], &["TLS-ONLY"]),
 ];
 const PRIVATE_ATTRIBUTES: &[&str] = &["SIG-ONLY", "KEY-MGMT", "KM-ONLY", "TLS-ONLY", "XLATE-OK", "NO-XLATE"];
 
-// A key that only one card has does not fit cards that come and go.
 pub(super) const PRIVATE_TRANSLATION_RULES: &[Rule] = &[
-    // What smart cards take is not published where it was looked for.
+    // The formats of smart cards are not published where they were looked for.
     Rule::Refused("SCVISA"),
     Rule::Refused("SCCOMME"),
     Rule::Refused("SCCOMCRT"),
 ];
 pub(super) const PKA_OUTPUT_RULES: &[Rule] = &[
+    // A key that only one card has does not fit cards that come and go.
     Rule::Refused("RETAIN"),
     Rule::Needs(&["OKEK-DES"], &["XPORT"]),
     Rule::Needs(&["OKEK-AES"], &["XPORT"]),
 ];
 pub(super) const PKA_IMPORT_RULES: &[Rule] = &[
-    // The object of PKCS #11 that such a key wraps comes without a token.
+    // The PKCS #11 object that such a key wraps has no token.
     Rule::Refused("IKEK-PKA"),
     Rule::Excludes(&["ECC"], &["IKEK-DES"]),
 ];
 
-// What the label of a clear key stands for is for the caller's side to say.
+// The caller's side resolves the label of a clear key.
 pub(super) const ENCRYPT_RULES: &[Rule] = &[
     Rule::Refused("KEYIDENT"),
     Rule::Excludes(&["ZERO-PAD"], HASHES),
@@ -260,7 +261,7 @@ pub(super) const RSA_RULES: &[Rule] = &[
     Rule::Excludes(&["PKCSOAEP"], NO_OAEP_HASHES),
 ];
 pub(super) const EXPORT_RULES: &[Rule] = &[
-    // How a control vector lies in the token is not published.
+    // How the token holds a control vector is not published.
     Rule::Refused("AESKWCV"),
     Rule::Excludes(&["PKOAEP2"], &["DES", "SHA-224"]),
     Rule::Needs(&["PKOAEP2"], HASHES),
@@ -274,7 +275,7 @@ pub(super) const EXPORT_RULES: &[Rule] = &[
     Rule::Excludes(&["HMAC"], &["ZERO-PAD", "PKCS-1.2", "PKCSOAEP"]),
 ];
 pub(super) const IMPORT2_RULES: &[Rule] = &[
-    // How a control vector lies in the token is not published.
+    // How the token holds a control vector is not published.
     Rule::Refused("DES"),
     Rule::Refused("AESKWCV"),
     Rule::Refused("USECONFG"),
@@ -292,7 +293,7 @@ pub(super) const IMPORT_RULES: &[Rule] = &[
     Rule::Excludes(&["AES"], &["KEYLN8"]),
     Rule::Needs(&["KEYLN32"], &["AES"]),
 ];
-// Two are formats of key-encrypting keys, which SINGLE-R makes of equal halves.
+// PKA92 and NL-EPP-5 are formats of key-encrypting keys, which SINGLE-R makes with equal halves.
 pub(super) const GENERATED_RULES: &[Rule] = &[
     Rule::Refused("PKA92"),
     Rule::Refused("NL-EPP-5"),
@@ -308,10 +309,10 @@ const HASHES: &[&str] = &["SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512"];
 const NO_OAEP_HASHES: &[&str] = &["SHA-224", "SHA-384", "SHA-512"];
 const KEY_LENGTHS: &[&str] = &["KEYLN8", "KEYLN16", "KEYLN24", "KEYLN32"];
 
-// ISO 9796-1 is withdrawn, and is what no keyword means.
+// ISO 9796-1, which is assumed if no format is given, is withdrawn.
 pub(super) const SIGN_RULES: &[Rule] = &[
     Rule::Refused("ISO-9796"),
-    // Schnorr's signatures and those that resist quantum computers are not computed.
+    // Schnorr signatures and signatures that resist quantum computers are not computed.
     Rule::Refused("EC-SDSA"),
     Rule::Refused("CRDL-DSA"),
     Rule::Refused("CRDLHASH"),
@@ -329,11 +330,11 @@ pub(super) const SIGN_RULES: &[Rule] = &[
 ];
 pub(super) const VERIFY_RULES: &[Rule] = &[
     Rule::Refused("ISO-9796"),
-    // Schnorr's signatures and those that resist quantum computers are not computed.
+    // Schnorr signatures and signatures that resist quantum computers are not computed.
     Rule::Refused("EC-SDSA"),
     Rule::Refused("CRDL-DSA"),
     Rule::Refused("CRDLHASH"),
-    // A salt of another length than the one given is one that the caller does not expect.
+    // The caller does not expect a salt of another length than the given one.
     Rule::Refused("NEXMATCH"),
     // There are no trusted blocks.
     Rule::Refused("TPK-ONLY"),
@@ -354,10 +355,10 @@ const X931_HASHES: &[&str] = &["SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-51
 const SERVED_FORMATS: &[&str] = &["PKCS-1.0", "PKCS-1.1", "ZERO-PAD", "X9.31", "PKCS-PSS", "ECDSA", "EDDSA"];
 
 pub(super) const AGREEMENT_RULES: &[Rule] = &[
-    // Of the layout of what the first derivation hashes beside the secret no definition is published.
+    // The text that the first derivation hashes, beside the secret, has no published layout.
     Rule::Refused("DERIV01"),
     Rule::Refused("QSA-ECDH"),
-    // Tokens have the form that the home makes.
+    // Tokens have the form of the home.
     Rule::Refused("WRAP-ECB"),
     Rule::Refused("WRAP-ENH"),
     Rule::Refused("WRAPENH2"),
@@ -367,7 +368,7 @@ pub(super) const AGREEMENT_RULES: &[Rule] = &[
     Rule::Excludes(&["PASSTHRU"], AGREEMENT_HASHES),
     Rule::Excludes(&["PASSTHRU"], &["KEY-DES", "KEY-AES", "OKEK-DES", "OKEK-AES", "USECONFG"]),
     Rule::Excludes(&["USECONFG"], &["KEY-AES"]),
-    // A key goes under one of its own algorithm.
+    // A key is wrapped under a key of its own algorithm.
     Rule::Excludes(&["KEY-DES"], &["OKEK-AES"]),
     Rule::Excludes(&["KEY-AES"], &["OKEK-DES"]),
 ];
@@ -396,7 +397,7 @@ pub(super) const FACILITY_RULES: &[Rule] = &[
     Rule::Refused("GETCOMPD"),
     Rule::Refused("QPENDING"),
 ];
-// Roles are the settings', and there are no profiles.
+// Roles are changed in the settings, and there are no profiles.
 pub(super) const ACCESS_CONTROL_RULES: &[Rule] = &[
     Rule::Refused("LSTPROFS"),
     Rule::Refused("GET-PROF"),
@@ -408,7 +409,7 @@ pub(super) const ACCESS_CONTROL_RULES: &[Rule] = &[
     Rule::Refused("Q-NUM-RP"),
     Rule::Refused("Q-NUM-UR"),
 ];
-/// Elements that the facility answers with.
+/// Number of elements that the facility answers with, by keyword.
 pub(super) const FACILITY_ELEMENTS: Keyed = &[
     (&["STATCCA"], 6),
     (&["STATCCAE"], 9),

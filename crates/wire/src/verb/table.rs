@@ -18,7 +18,7 @@ const fn kebab<const N: usize>(snake: &str) -> [u8; N] {
     replaced(snake, b'_', b'-')
 }
 
-/// What a field is refused with that is not as long as this integer says.
+/// The codes that refuse a field whose length is not the value of this integer.
 macro_rules! codes {
     (Length($codes:ident)) => {
         code::$codes
@@ -59,7 +59,7 @@ macro_rules! table {
             }
         }
     )*) => {
-        /// Every verb.
+        /// The row of every verb.
         pub static TABLE: &[Entry] = ROWS;
 
         pub(super) const ROWS: &[Entry] = &[$(Entry {
@@ -140,7 +140,7 @@ macro_rules! table {
 
 for_each_verb! { table }
 
-/// Whether a row marks a group as required exactly where it is.
+/// Whether a row marks a group as required exactly if the group is required.
 const fn is_required<G: Choice>(marks: &[&str]) -> bool {
     matches!(G::GROUP.need, Need::Required) != marks.is_empty()
 }
@@ -156,7 +156,7 @@ const fn any_secret(parameters: &[Parameter]) -> bool {
     false
 }
 
-/// Positions of count and keywords, where a rule array comes in.
+/// Positions of count and keywords of an incoming rule array; none if there is no such array.
 const fn keywords_at(parameters: &[Parameter]) -> Option<(usize, usize)> {
     let mut position = 0;
     while position < parameters.len() {
@@ -170,7 +170,8 @@ const fn keywords_at(parameters: &[Parameter]) -> Option<(usize, usize)> {
     None
 }
 
-/// Whether a row says how many elements a rule array gives out exactly where one travels both ways.
+/// Whether a row lists the elements of a returned rule array exactly if a rule array travels both
+/// ways.
 const fn gives_as_many_as_said(parameters: &[Parameter], keywords: &RuleArray) -> bool {
     let (mut position, mut is_both) = (0, false);
     while position < parameters.len() {

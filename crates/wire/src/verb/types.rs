@@ -1,4 +1,4 @@
-//! What a row of the verb table says.
+//! The types of a row of the verb table.
 
 use super::keywords::RuleArray;
 use crate::parameters::{Parameter, Verb};
@@ -8,13 +8,14 @@ use crate::registers::RegisterSet;
 /// Whether a verb may run again when the card that took it died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Has no effect but its answer: may be sent again.
+    /// The verb has no effect but its answer: it may be sent again.
     Pure,
-    /// Changes something: never sent again once taken; its error says whether it ran.
+    /// The verb changes something: it is never sent again once taken; its error says whether it
+    /// ran.
     Once,
 }
 
-/// Who executes a verb.
+/// The process that executes a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A card of the coprocessor personality.
@@ -25,22 +26,22 @@ pub enum Place {
     Daemon,
 }
 
-/// What an audit log has of a verb.
+/// The lines that an audit log gets about a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audit {
-    /// No line.
+    /// The audit log gets no line about the verb.
     Nothing,
-    /// A line for each key that it takes in, lets out, or puts under another.
+    /// A line for each key that the verb takes in, gives out, or puts under another key.
     Keys,
-    /// A line for each record that it changes.
+    /// A line for each record that the verb changes.
     Records,
 }
 
-/// The kernel that a verb's requests spend most of their time in, which says how many go side by side. One key length
-/// stands for all.
+/// The kernel that a verb's requests spend most of their time in, which decides how many run side
+/// by side. One key length stands for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// None that takes several requests.
+    /// No kernel that takes several requests.
     One,
     /// Operations under private RSA keys.
     RsaPrivate,
@@ -64,7 +65,7 @@ pub enum Kernel {
     AesCbc,
     /// MACs by X9.19.
     X919,
-    /// CMACs with TDES, of which key blocks have their keys and their MACs.
+    /// CMACs with TDES, by which the keys of key blocks are derived and their MACs made.
     CmacTdes,
     /// CMACs with AES.
     CmacAes,
@@ -75,41 +76,43 @@ pub enum Kernel {
 /// One row of the verb table.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The verb.
+    /// The verb of this row.
     pub verb: Verb,
-    /// Its place on status pages, in costs and in records: below [`VERB_SLOTS`](crate::bounds::VERB_SLOTS),
-    /// stated by the row, and never given to another verb.
+    /// Place of the verb on status pages, in costs and in records: below
+    /// [`VERB_SLOTS`](crate::bounds::VERB_SLOTS), stated by the row, and never given to another
+    /// verb.
     pub slot: u8,
-    /// Its name in kebab case.
+    /// Name of the verb in kebab case.
     pub name: &'static str,
-    /// Its CCA entry point; empty for verbs of our own.
+    /// CCA entry point of the verb; empty for verbs of our own.
     pub entry_point: &'static str,
-    /// May it run twice.
+    /// Whether the verb may run twice.
     pub class: Class,
-    /// Who executes it.
+    /// The process that executes the verb.
     pub place: Place,
-    /// What is written to the audit log before it is answered.
+    /// The lines that are written to the audit log before the verb is answered.
     pub audited: Audit,
-    /// The master-key registers that a request may need, by the kinds of keys that the verb takes and makes: which of
-    /// them one needs, its keys say, and one whose keys are clear or public needs none. Empty for verbs that never open
-    /// or wrap a key, and for those of the daemon.
+    /// The master-key registers that a request may need, by the kinds of keys that the verb takes
+    /// and makes. Which of them it needs follows from its keys: clear and public keys need none.
+    /// Empty for verbs that never open or wrap a key, and for those of the daemon.
     pub registers: RegisterSet,
-    /// The kernel that its requests spend most of their time in.
+    /// The kernel that requests of the verb spend most of their time in.
     pub kernel: Kernel,
-    /// The access-control point that is asked before it runs: the one of its name.
+    /// The access-control point that is asked before the verb runs: the point of the verb's name.
     pub point: Point,
-    /// The points that it asks by what its parameters are rather than by a keyword.
+    /// The points that the verb asks because of its parameters rather than a keyword.
     pub asks: &'static [Point],
-    /// The keywords of its rule array.
+    /// The keywords of the verb's rule array.
     pub keywords: RuleArray,
-    /// Whether any of its parameters is secret.
+    /// Whether any parameter of the verb is secret.
     pub secret: bool,
-    /// Its parameters, in order.
+    /// Parameters of the verb, in order.
     pub parameters: &'static [Parameter],
 }
 
 impl Entry {
-    /// Every point that it may ask: the first before it runs, the others by its keywords and parameters.
+    /// Every point that the verb may ask: the first before it runs, the others for its keywords and
+    /// parameters.
     pub fn points(&self) -> Vec<Point> {
         let others = keywords::of(self.verb).iter().map(|row| row.point);
         let mut points = vec![self.point];

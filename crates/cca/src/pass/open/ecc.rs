@@ -10,8 +10,8 @@ use wire::{Codes, code};
 /// The private key of a token.
 ///
 /// # Errors
-/// 8/47 for a token without one; 8/770 where the public key beside it is another one's; the token's own and those of
-/// its opening.
+/// 8/47 for a token without a private key; 8/770 if the public key beside it belongs to another key; the errors of the
+/// token and of its opening.
 pub(super) fn prepare_private(
     kernel: &Kernel<'_>,
     domain: u16,
@@ -34,7 +34,7 @@ pub(super) fn prepare_private(
     Ok(PrivateContext { key, curve, point, usage: private.usage, age })
 }
 
-/// The private value of an external token under a key-encrypting key, which is that of the public key beside it.
+/// The private value of an external token under a key-encrypting key, if it belongs to the public key beside it.
 ///
 /// # Errors
 /// 8/47 where it does not open, whatever is wrong with it.
@@ -52,8 +52,8 @@ pub(super) fn open_transported(
     if key.point() == view.point() { Ok(value) } else { Err(code::TOKEN_INVALID) }
 }
 
-/// Whether a token has a private section that opens without another key: the public key beside one that does not is a
-/// claim, as in a public token.
+/// Whether a token has a private section that opens without another key. Beside a section that needs another key the
+/// public key is a claim, as in a public token.
 ///
 /// # Errors
 /// The token's own.

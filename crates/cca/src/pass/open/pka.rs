@@ -42,7 +42,8 @@ pub(super) fn open_transported(
 /// The private key of a token, which starts the field.
 ///
 /// # Errors
-/// 8/49 for a token under the ASYM master key, where compatible ones do not open; why the token gives none.
+/// 8/49 for a token under the ASYM master key, where compatible tokens do not open; the reason for which the token
+/// gives no key.
 pub(super) fn load_private(kernel: &mut Kernel<'_>, domain: u16, field: &[u8]) -> Result<Private, Codes> {
     let engine = kernel.engine;
     let token = token_bytes(field)?;
@@ -61,11 +62,11 @@ pub(super) fn load_private(kernel: &mut Kernel<'_>, domain: u16, field: &[u8]) -
     Ok(prepared)
 }
 
-/// The public key of a token - public, clear or internal - which starts the field. Of an elliptic curve, a public key
-/// beside a private one is that of the private one, which is opened for that.
+/// The public key of a public, clear or internal token, which starts the field. An elliptic-curve token with a private
+/// key is opened: its public key is the one that belongs to the private key.
 ///
 /// # Errors
-/// Why the token gives none.
+/// The reason for which the token gives no key.
 pub(super) fn load_public(kernel: &mut Kernel<'_>, domain: u16, field: &[u8]) -> Result<Public, Codes> {
     let engine = kernel.engine;
     let token = token_bytes(field)?;

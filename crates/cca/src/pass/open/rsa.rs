@@ -15,7 +15,7 @@ use wire::{Codes, code};
 /// The private key of a token.
 ///
 /// # Errors
-/// Why the token gives none.
+/// The reason for which the token gives no key.
 pub(super) fn prepare_private(
     kernel: &Kernel<'_>,
     domain: u16,
@@ -71,7 +71,7 @@ fn prepare(
     }
 }
 
-/// A private key, and what it needs beside it.
+/// A prepared private key, with what its context needs besides.
 struct Prepared {
     key: RsaPrivateKey,
     premaster: Option<Substitutes>,
@@ -91,8 +91,8 @@ fn private_key(
         }
         SplitValues::Me { d } => {
             let key = RsaPrivateKey::from_me(n, e, d).map_err(key_codes)?;
-            // Whether an exponent belongs to its modulus shows at the first use: it is made here, so that
-            // a wrong one is refused before it is kept, if not for certain.
+            // Whether an exponent belongs to its modulus shows at the first operation. One operation is done here, so
+            // that a wrong exponent is most probably refused before the key is kept.
             let mut trial = vec![0; n.len()];
             engine.random(&mut trial[1..]);
             trial[0] = 0;
@@ -157,7 +157,7 @@ fn strong_enough(engine: &Engine, modulus_bits: usize) -> Result<(), Codes> {
 /// The public key of a token: public, clear or internal.
 ///
 /// # Errors
-/// Why the token gives none.
+/// The reason for which the token gives no key.
 pub(super) fn prepare_public(engine: &Engine, token: &[u8]) -> Result<PublicContext, Codes> {
     let view = PkaToken::parse(token, &(sha1, sha256)).map_err(|error| error.codes())?;
     if view.modulus().is_empty() {

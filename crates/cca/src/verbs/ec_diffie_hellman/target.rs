@@ -1,4 +1,4 @@
-//! Which token a derived key goes into.
+//! The token of a derived key.
 
 use crate::call::Call;
 use crate::ground::Refusal;
@@ -13,7 +13,7 @@ use wire::point::Point;
 use wire::verb::OutputKekType;
 use wire::verb::ec_diffie_hellman::Request;
 
-/// The token that a derived key goes into, without its key.
+/// The token of a derived key, without the key.
 pub(super) enum Target {
     /// Under the master key.
     Internal(Skeleton),
@@ -24,12 +24,13 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// What the output field says, or where it is empty, the private key; there is room for it.
+    /// The token that the output field describes or, if the field is empty, the private key's derivation data. The
+    /// field has room for it.
     ///
     /// # Errors
-    /// 8/30 for a label, 8/47 for a token that holds no such key, and where a key-encrypting key is there and no
-    /// external token, or the reverse; 8/39 for a token of another type than that of the private key, 8/2114 for one of
-    /// another length.
+    /// 8/30 for a label, 8/47 for a token that cannot hold the derived key, for a key-encrypting key without an
+    /// external token, and for the reverse; 8/39 for a token of another type than that of the private key, 8/2114 for
+    /// one of another length.
     pub(super) fn of(
         call: &Call<'_, '_>,
         request: &Request<'_>,
@@ -74,7 +75,7 @@ impl Target {
     }
 }
 
-/// The type that an AES key of variable length has; `None` of a DATA key.
+/// The type of an AES key in a token of variable length; `None` for a DATA key.
 fn variable_type(derivation: Derivation) -> Option<VariableType> {
     match derivation.key_type {
         DerivedType::Data => None,
@@ -84,12 +85,12 @@ fn variable_type(derivation: Derivation) -> Option<VariableType> {
     }
 }
 
-/// The same attributes of a key that was agreed on.
+/// These attributes, with the pedigree of an agreed and complete key.
 fn made(attributes: Attributes) -> Attributes {
     attributes.made(Pedigree::Agreement, Completeness::Complete)
 }
 
-/// The token of an AES key of variable length that one in a field describes.
+/// The token of variable length for an AES key, as the token in a field describes it.
 fn variable(field: &[u8], derivation: Derivation) -> Result<VariableToken, Refusal> {
     let token = VariableToken::parse(field)?;
     if Some(token.key_type()) != variable_type(derivation) {
@@ -145,7 +146,7 @@ fn des_default(derivation: Derivation) -> Result<DesToken, Refusal> {
     Ok(DesToken::skeleton(Origin::Internal, vector.form().unwrap_or(form), vector)?)
 }
 
-/// The token of a DES key that one in a field describes.
+/// The token of a DES key, as the token in the output field describes it.
 fn des(there: &DesToken, derivation: Derivation) -> Result<DesToken, Refusal> {
     let vector = there.control_vector();
     if vector.is_key_part() || !des_type(derivation).covers(vector) {

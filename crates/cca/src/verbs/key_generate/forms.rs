@@ -1,10 +1,11 @@
-//! Key forms: where each of the tokens of a generated key is for, which key wraps it, and which types go together.
+//! Key forms: the place that each token of a generated key is for, the key that wraps it, and the permitted pairs of
+//! types.
 
 use token::KeyType;
 use token::usage::{Side, Wrapping};
 use wire::{Codes, code};
 
-/// Where a token is for.
+/// The place that a token is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::verbs) enum Place {
     /// Here: under the master key.
@@ -15,7 +16,7 @@ pub(in crate::verbs) enum Place {
     Exportable,
 }
 
-/// The tokens that a key form asks for.
+/// The places of the one or two tokens of a key form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::verbs) struct Form {
     pub(in crate::verbs) first: Place,
@@ -44,8 +45,8 @@ impl Form {
         Ok(Self { first, second })
     }
 
-    /// The side of the key-encrypting key of a place, and what it must be permitted; `None` where the master key wraps.
-    /// A single token is generated as one of two that are both for its place, or for both (CCA for Linux on IBM Z,
+    /// The side of the key-encrypting key of a place, and the usage it needs; `None` if the master key wraps. A single
+    /// exportable token needs the usage of EXEX, a single importable one that of IMEX (CCA for Linux on IBM Z,
     /// Key_Generate and Key_Generate2, parameters).
     pub(in crate::verbs) fn wrapping(self, place: Place) -> Option<(Side, Wrapping)> {
         let side = match place {
@@ -73,8 +74,7 @@ impl Form {
         self.first == Place::Operational || SINGLE.contains(&key_type)
     }
 
-    /// Whether a key may be made in this form as tokens of these types, and if so whether only where the role permits
-    /// the extended set.
+    /// The set of this pair of types if a key may be made as such tokens in this form; `None` if it may not.
     pub(in crate::verbs) fn takes_pair(self, one: KeyType, two: KeyType) -> Option<Set> {
         if VARIABLES.contains(&(one, two)) {
             let is_for_another = self.first != Place::Importable && self.second == Some(Place::Exportable);
@@ -89,7 +89,7 @@ impl Form {
     }
 }
 
-/// Which set a pair belongs to.
+/// The set that a pair of types belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::verbs) enum Set {
     Usual,
@@ -109,7 +109,7 @@ const SINGLE: &[KeyType] = &[
 ];
 
 /// Types of the two tokens of a key (as above, table 2): each pair is served in OPEX, EXEX and IMEX, and in OPIM, OPOP
-/// and IMIM where a set says so. Pairs of CVAR keys are served in OPEX and EXEX alone, and of the extended set in each:
+/// and IMIM if a set is given. Pairs of CVAR keys are served in OPEX and EXEX alone, and of the extended set in each:
 /// see [`Set`].
 const PAIRS: &[(KeyType, KeyType, Option<Set>)] = {
     use KeyType::*;

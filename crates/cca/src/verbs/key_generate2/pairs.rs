@@ -1,4 +1,4 @@
-//! Which types of keys Key_Generate2 makes in which form.
+//! The types of keys that Key_Generate2 makes in each form.
 //!
 //! The types of single keys are those of CCA for Linux on IBM Z, Key_Generate2, usage notes, table 1. Of table 2 only
 //! the names of the forms were read: the pairs are those of Key_Generate with AES types in the place of the DES types.
@@ -6,7 +6,7 @@
 use super::super::key_generate::forms::{Form, Place, Set};
 use token::variable::{Attributes, VariableType};
 
-/// What one of the tokens says of its key: the type, and what its first usage field is under a mask.
+/// A condition on one token of a pair: its key type, and the value of its first usage field under a mask.
 struct Half {
     key_type: VariableType,
     mask: u16,
@@ -24,11 +24,11 @@ pub(super) fn takes_one(attributes: &Attributes) -> bool {
     SINGLE.iter().any(|half| half.takes(attributes))
 }
 
-/// Whether a key may be made in this form as tokens of these attributes, and if so whether only where the role permits
-/// the extended set.
+/// The set of this pair if a key may be made as tokens of these attributes in this form; `None` if it may not.
 pub(super) fn takes_pair(form: Form, one: &Attributes, two: &Attributes) -> Option<Set> {
     let pair = PAIRS.iter().find(|(first, second, _)| first.takes(one) && second.takes(two))?;
-    // One of two systems has each token, or one system has both and can undo what it does.
+    // With an exportable second token each system has one token; in other forms one system has both, and can undo its
+    // own work.
     if form.second == Some(Place::Exportable) { Some(Set::Usual) } else { pair.2 }
 }
 
@@ -36,12 +36,12 @@ const fn half(key_type: VariableType, mask: u16, value: u16) -> Half {
     Half { key_type, mask, value }
 }
 
-/// By ENCRYPT (GENERATE, GENONLY) and DECRYPT (VERIFY), the two highest bits.
+/// A condition on the two highest bits of the usage: ENCRYPT (GENERATE, GENONLY) and DECRYPT (VERIFY).
 const fn with(key_type: VariableType, uses: u16) -> Half {
     half(key_type, BOTH, uses)
 }
 
-/// Keys that derive keys of the type of this number.
+/// A condition for DKYGENKY keys that derive keys of the type with this number.
 const fn deriving(number: u16) -> Half {
     half(VariableType::DkyGenKy, 0xFF00, number << 8)
 }
@@ -56,7 +56,7 @@ const DECRYPT: Half = with(VariableType::Cipher, SECOND);
 const MAC: Half = with(VariableType::Mac, BOTH);
 const MAC_GENONLY: Half = with(VariableType::Mac, FIRST);
 const MAC_VERIFY: Half = with(VariableType::Mac, SECOND);
-/// Also without VERIFY: it verifies what it makes.
+/// Only GENERATE is compared: a key with it verifies its own MACs even without VERIFY.
 const HMAC: Half = half(VariableType::Hmac, FIRST, FIRST);
 const HMAC_VERIFY: Half = with(VariableType::Hmac, SECOND);
 const EXPORTER: Half = half(VariableType::Exporter, 0, 0);
@@ -81,7 +81,7 @@ const SINGLE: &[Half] = &[CIPHER, MAC, HMAC, PINCALC, D_ALL, D_CIPHER, D_MAC];
 const HERE: Option<Set> = Some(Set::Usual);
 const EXTENDED: Option<Set> = Some(Set::Extended);
 
-/// Each pair is served in OPEX, EXEX and IMEX, and in OPIM, OPOP and IMIM where a set says so.
+/// Each pair is served in OPEX, EXEX and IMEX, and in OPIM, OPOP and IMIM if a set is given.
 const PAIRS: &[(Half, Half, Option<Set>)] = &[
     (CIPHER, CIPHER, HERE),
     (CIPHER, ENCRYPT, HERE),

@@ -16,7 +16,7 @@ use wire::control::{CardState, FindingKind, HealthState, MasterKeyName, Status};
 use wire::pin::FailureCount;
 use wire::tenant::Confinement;
 
-/// The tenants whose account is not below the number of those shown by name.
+/// Label of the tenants that are not shown by name: those whose account is `tenants` or above.
 const OTHERS: &str = "(others)";
 
 /// The page of a reading that took this long; tenants with an account below `tenants` appear by name.
@@ -66,7 +66,7 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
     page.finish()
 }
 
-/// What is counted of wrong PINs.
+/// The counts of wrong PINs.
 fn pin_failures(page: &mut Page, count: &FailureCount) {
     page.family(
         "cryptand_pin_failures",
@@ -133,7 +133,7 @@ fn verb_rows(seen: &Snapshot) -> Rows {
     rows.collect()
 }
 
-/// How well the home serves, and what it lies on.
+/// The health of the home, its findings, its last backup, and the space on its file system.
 fn health(page: &mut Page, look: &Look) {
     let health = Health::of_look(look);
     page.family(
@@ -233,7 +233,7 @@ fn states(page: &mut Page, cards: &[Card<'_>]) {
     }
 }
 
-/// A family with one sample a card.
+/// A metric family with one sample for each card.
 struct CardFamily {
     name: &'static str,
     kind: Kind,

@@ -10,7 +10,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is served.
+/// The content that the server answers with.
 pub trait Site {
     /// The metrics, as text.
     fn metrics(&self) -> String;
@@ -18,14 +18,14 @@ pub trait Site {
     fn health(&self) -> (bool, String);
 }
 
-/// What a connection may take.
+/// Limits of a connection, and of the number of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Connections at a time.
+    /// Upper bound of connections at a time; further ones are refused.
     pub connections_max: usize,
-    /// From its begin until the request is there.
+    /// Time from a connection's start until its request is complete.
     pub request_within: Duration,
-    /// From the request until the answer is taken.
+    /// Time from the request until the client has taken the answer.
     pub answer_within: Duration,
 }
 
@@ -39,9 +39,9 @@ impl Default for Bounds {
     }
 }
 
-/// Longest request, with its header lines.
+/// Longest request, in bytes, with its header lines.
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
-/// Header lines of a request.
+/// Upper bound of header lines in a request.
 const HEADERS_MAX: usize = 64;
 /// How many bytes of a refused request are still read: closing the connection with unread data would discard the
 /// answer.
@@ -66,7 +66,7 @@ pub fn serve(listener: &TcpListener, bounds: Bounds, site: &(dyn Site + Sync)) -
                 }
             };
             if connections.load(Ordering::Relaxed) >= bounds.connections_max {
-                // Not waited for: what does not fit into the socket at once is lost.
+                // The refusal is not waited for: bytes that do not fit into the socket at once are lost.
                 let _ = stream.set_nonblocking(true);
                 let _ = stream.write_all(&Answer::status("503 Service Unavailable").bytes(false));
                 continue;
@@ -104,7 +104,7 @@ fn answer(stream: &mut TcpStream, bounds: Bounds, site: &(dyn Site + Sync)) -> i
     read_rest(stream, end)
 }
 
-/// What a client wants.
+/// The page that a client requests, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Asked {
     Page { path: String, is_head: bool },
@@ -133,7 +133,7 @@ fn read_request(stream: &mut TcpStream, end: Instant) -> io::Result<Asked> {
     }
 }
 
-/// What a request asks for, of which so much has come; none where that is not all of it.
+/// The meaning of a request, of which `request` has arrived so far; none while the request is incomplete.
 fn asked(request: &[u8]) -> Option<Asked> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -224,7 +224,7 @@ fn read_rest(stream: &mut TcpStream, end: Instant) -> io::Result<()> {
     Ok(())
 }
 
-/// What is left until then; an error where it is over.
+/// The time left until `end`; [`io::ErrorKind::TimedOut`] once `end` has passed.
 fn left(end: Instant) -> io::Result<Duration> {
     let left = end.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
@@ -236,7 +236,7 @@ mod tests {
     use proptest::prelude::*;
     use std::net::SocketAddr;
 
-    /// A page of so many bytes; a home that serves where it is not empty.
+    /// A site with a page of this many bytes; it reports that it serves unless the page is empty.
     struct Pages(usize);
 
     impl Site for Pages {
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// A server for the rest of the process, with these bounds and a page of so many bytes.
+    /// Starts a server for the rest of the process, with these bounds and a page of `page_bytes` bytes.
     fn server(bounds: Bounds, page_bytes: usize) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -286,7 +286,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// Whatever comes, it is said once, however it comes in pieces; a page has a path, which holds no query.
+        /// Every request gets one verdict, however it is split into pieces; a page has a path without a query.
         #[test]
         fn any_request_is_read_or_refused(
             start in prop::sample::select(vec!["GET /metrics HTTP/1.1\r\n", "HEAD / HTTP/1.0\r\n", "PUT ", "", "\r\n"]),
@@ -360,7 +360,7 @@ mod tests {
         let mut head = [0; 12];
         slow.read_exact(&mut head).unwrap();
         assert_eq!(&head, b"HTTP/1.1 200");
-        // There is room for another one once it is given up.
+        // After the server gives a connection up, there is room for another.
         until_served(address);
         assert!(rest(slow).len() < 64 << 20);
     }

@@ -4,14 +4,14 @@
 use facility::observe::Histogram;
 use std::fmt::Write as _;
 
-/// What kind of metric a family is.
+/// Type of a metric family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Only grows, but for restarts; its name ends in `_total`.
+    /// Counter: a value that only grows, except at a restart; its name ends in `_total`.
     Counter,
-    /// Goes up and down.
+    /// Gauge: a value that rises and falls.
     Gauge,
-    /// Times in buckets, in seconds.
+    /// Histogram: times in buckets, in seconds.
     Histogram,
 }
 

@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(dropped(&[row(0, NewState::Full, 2, None)], 0), []);
         assert_eq!(dropped(&[row(0, NewState::Partial, 2, Some(1))], 0), []);
         assert_eq!(dropped(&[row(0, NewState::Full, 2, Some(1))], 1), []);
-        // Another domain holds it still.
+        // Another domain still holds this key.
         let rows = [row(0, NewState::Full, 2, Some(1)), row(1, NewState::Full, 3, Some(1))];
         assert_eq!(dropped(&rows, 0), []);
         let rows = [row(0, NewState::Full, 2, Some(1)), row(1, NewState::Empty, 1, None)];

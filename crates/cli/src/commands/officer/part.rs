@@ -16,16 +16,16 @@ use zeroize::Zeroizing;
 /// Where a part comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// An officer types it twice, on a terminal.
+    /// An officer types the part twice, on a terminal.
     Terminal,
-    /// A line of standard input.
+    /// The part is a line of standard input.
     Lines,
-    /// It is drawn, shown on a terminal, and typed back.
+    /// The part is drawn, shown on a terminal, and typed back.
     Drawn,
 }
 
 impl Source {
-    /// That of these flags.
+    /// The source that these two flags select.
     pub fn of(random: bool, from_stdin: bool) -> Self {
         match (random, from_stdin) {
             (true, _) => Self::Drawn,
@@ -58,14 +58,14 @@ impl Source {
     }
 }
 
-/// A place that a part goes to.
+/// The place of a part: domain, register, and which part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The domain.
+    /// The domain's number.
     pub domain: u16,
-    /// The register.
+    /// The register that takes the part.
     pub register: Register,
-    /// Which part.
+    /// Which part of the key: first, middle or last.
     pub part: Part,
 }
 
@@ -142,7 +142,7 @@ fn state(rows: &[RegisterRow], place: Place) -> String {
     }
 }
 
-/// A part as it is typed, of the register's length.
+/// Asks once for a part in hexadecimal digits, of the register's length.
 fn once(question: &str, place: Place, when_empty: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let bytes = prompt::hexadecimal(&prompt::secret(question)?)?;
     let (name, length, given) = (place.register.name(), place.register.key_bytes(), bytes.len());

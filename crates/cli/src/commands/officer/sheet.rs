@@ -14,10 +14,10 @@ use wire::control::{Register, RegisterRow};
 /// Registers on one page. With all else on it a page is no longer than A4 holds in 10 points, 66 lines of 80
 /// characters.
 const ROWS_OF_PAGE: usize = 16;
-/// People who sign.
+/// Signature lines on the sheet.
 const SIGNATURES: usize = 4;
 
-/// What stands above the table.
+/// The facts above the table.
 struct Facts {
     home: String,
     machine: String,
@@ -117,7 +117,7 @@ fn signatures(text: &mut String) {
     }
 }
 
-/// The same as a page that a browser prints.
+/// The sheet as an HTML page for printing.
 fn page(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let pages = escaped.replace('\x0C', "</pre>\n<pre>");
@@ -158,7 +158,7 @@ mod tests {
                 assert!(page.lines().count() <= 66, "{} lines", page.lines().count());
                 assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
             }
-            // That of the ASYM register takes two lines.
+            // The ASYM register's pattern takes two lines.
             assert_eq!(text.matches("ABABABABABABABAB").count(), rows.len() + domains as usize);
             assert_eq!(text.matches("signature").count(), 1);
             assert_eq!(text.contains("no master keys are loaded"), rows.is_empty());

@@ -1,4 +1,4 @@
-//! What options say, as the parameters of payment verbs have it.
+//! Values of options, in the form of the parameters of payment verbs.
 
 use crate::args::payment::{BlockFormat, Extraction, WorkingKey, name};
 use crate::failure::Failure;
@@ -10,10 +10,10 @@ use wire::point::Point;
 const PAN_DIGITS: usize = 12;
 /// Length of the serial number of a key of TDES DUKPT in bytes.
 const TDES_SERIAL_BYTES: usize = 10;
-/// Length of the same of AES DUKPT: identifier of the initial key and counter.
+/// Length in bytes of a key serial number of AES DUKPT: identifier of the initial key, and counter.
 const AES_SERIAL_BYTES: usize = 12;
 
-/// What has to be given, in a line or as an option.
+/// The value of a required option or line member; an error if it is missing.
 pub fn given<'a>(option: &str, value: Option<&'a String>) -> Result<&'a str, Failure> {
     value
         .map(String::as_str)
@@ -26,7 +26,7 @@ pub fn label(option: &str, value: Option<&String>) -> Result<Label, Failure> {
     Label::new(text).map_err(|error| Failure::Usage(format!("{option} {text}: {error}")))
 }
 
-/// Hexadecimal digits of so many bytes.
+/// Exactly `count` bytes from hexadecimal digits; otherwise an error that names the option.
 pub fn bytes(option: &str, text: &str, count: usize) -> Result<Vec<u8>, Failure> {
     match hexadecimal(text) {
         Ok(value) if value.len() == count => Ok(value.to_vec()),
@@ -38,7 +38,7 @@ pub fn bytes(option: &str, text: &str, count: usize) -> Result<Vec<u8>, Failure>
     }
 }
 
-/// What is wrong with digits: which character is none, or that there are so many.
+/// Why a digit string is refused: its first character that is no digit, or else its length.
 fn misfit(text: &str, is_digit: impl Fn(char) -> bool) -> String {
     match text.chars().find(|letter| !is_digit(*letter)) {
         Some(letter) => format!("and {letter:?} is none"),
@@ -46,7 +46,7 @@ fn misfit(text: &str, is_digit: impl Fn(char) -> bool) -> String {
     }
 }
 
-/// The block of an option.
+/// The PIN block of an option: 16 bytes for ISO-4, 8 bytes for other formats.
 pub fn block(option: &str, value: Option<&String>, format: BlockFormat) -> Result<Vec<u8>, Failure> {
     let count = if format == BlockFormat::Iso4 { 16 } else { 8 };
     bytes(option, given(option, value)?, count)
@@ -61,7 +61,7 @@ pub fn is_pin(digits: &[u8]) -> bool {
     (4..=16).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// So many decimal digits.
+/// A number of decimal digits within `counts`; otherwise an error that names the option.
 pub fn digits<'a>(
     option: &str,
     text: &'a str,
@@ -78,7 +78,7 @@ pub fn digits<'a>(
     Err(Failure::Usage(format!("{option}: expected {many} digits, {wrong}")))
 }
 
-/// A PAN, whole.
+/// A whole PAN: 8 to 19 digits, with its check digit.
 pub fn pan<'a>(option: &str, value: Option<&'a String>) -> Result<&'a str, Failure> {
     let text = given(option, value)?;
     if are_digits(text, 8..=19) {
@@ -88,8 +88,8 @@ pub fn pan<'a>(option: &str, value: Option<&'a String>) -> Result<&'a str, Failu
     Err(Failure::Usage(format!("{option}: expected a PAN of 8 to 19 digits, with its check digit, {wrong}")))
 }
 
-/// What of a PAN goes into a block: none of formats without one, all of ISO-4, twelve digits without the check digit of
-/// others.
+/// The PAN digits that a block's format uses: the whole PAN for ISO-4, twelve digits without the check digit for other
+/// formats; none for formats without a PAN.
 pub fn pan_of_block(
     option: &str,
     value: Option<&String>,
@@ -107,17 +107,17 @@ pub fn pan_of_block(
     Ok(Some(digits[from..from + PAN_DIGITS].to_owned()))
 }
 
-/// A key serial number: by its length that of TDES DUKPT, or of AES DUKPT.
+/// A key serial number; its length tells TDES DUKPT from AES DUKPT.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Serial {
-    /// Of TDES.
+    /// Key serial number of TDES DUKPT.
     Tdes([u8; TDES_SERIAL_BYTES]),
-    /// Of AES: identifier of the initial key, and counter.
+    /// Key serial number of AES DUKPT: identifier of the initial key, and counter.
     Aes([u8; AES_SERIAL_BYTES]),
 }
 
 impl Serial {
-    /// The serial number of an option.
+    /// The serial number of an option: 10 bytes for TDES, 12 for AES; any other length is an error.
     pub fn of(option: &str, value: Option<&String>) -> Result<Option<Self>, Failure> {
         let Some(text) = value else { return Ok(None) };
         let bytes = hexadecimal(text).map(|bytes| bytes.to_vec()).unwrap_or_default();
@@ -133,7 +133,7 @@ impl Serial {
         )))
     }
 
-    /// The base key that derives of it, for messages.
+    /// Description of the base key that the serial number belongs to, for messages.
     pub const fn base_key(self) -> &'static str {
         match self {
             Self::Tdes(_) => "a base key of TDES DUKPT (`cryptand dukpt base`, tdes-keygenky with UKPT)",
@@ -141,7 +141,7 @@ impl Serial {
         }
     }
 
-    /// The same prefix of keywords that say that keys are derived.
+    /// Common prefix of the keywords for derived keys.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Tdes(_) => "DUKPT",
@@ -169,25 +169,25 @@ pub fn derivation_data(usage: u16, key: WorkingKey, serial: &[u8; AES_SERIAL_BYT
     data
 }
 
-/// Format, pad digit, and how the key is derived, of a block.
+/// Profile of a PIN block: its format, its pad digit, and how its key is derived.
 pub struct Profile<'a> {
-    /// Format.
+    /// Format of the block.
     pub format: BlockFormat,
-    /// Pad digit; where there is none, F, and of VISA-2 zero.
+    /// Pad digit. If it is not given, formats with a pad digit use F, and VISA-2 uses zero.
     pub pad: Option<&'a String>,
-    /// Key serial number.
+    /// Key serial number; none for a key that is not derived.
     pub serial: Option<Serial>,
-    /// What is derived by AES.
+    /// Key that AES DUKPT derives; allowed only with its serial number.
     pub working_key: Option<WorkingKey>,
 }
 
 impl<'a> Profile<'a> {
-    /// Under a key that is not derived.
+    /// The profile of a block under a key that is not derived; the default format is ISO-0.
     pub fn fixed(format: Option<BlockFormat>, pad: Option<&'a String>) -> Self {
         Self { format: format.unwrap_or(BlockFormat::Iso0), pad, serial: None, working_key: None }
     }
 
-    /// As verbs have it.
+    /// The profile as verbs take it: format, format control and pad digit in 24 bytes, then the derivation data.
     pub fn field(&self) -> Result<Vec<u8>, Failure> {
         use BlockFormat::*;
         let pad = match (self.pad, self.format) {
@@ -220,7 +220,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// The points without which blocks of such formats are refused: of a translation, or of another verb.
+/// The access-control points that blocks of these formats need: in a translation, or in another verb.
 pub fn controls(formats: &[BlockFormat], is_translation: bool) -> Vec<Point> {
     let is_ansi =
         |format: &BlockFormat| matches!(format, BlockFormat::Iso0 | BlockFormat::Iso3 | BlockFormat::Iso4);

@@ -6,18 +6,18 @@ use wire::point::{Kind, Point, keywords};
 use wire::verb::Verb;
 use wire::{Codes, code};
 
-/// What a request says that may be the cause of a refusal.
+/// The parts of a request that may be the cause of a refusal.
 #[derive(Default)]
 pub struct Said<'a> {
-    /// What its keys have to be.
+    /// Options of the keys, and the key types that they take.
     pub takes: &'a [Taken],
-    /// By which option each label came.
+    /// The option that each label came from.
     pub labels: &'a [(&'static str, String)],
-    /// The points that it needs beside those of its keywords.
+    /// Access-control points needed besides those of the keywords.
     pub controls: &'a [Point],
 }
 
-/// What stands behind the codes in a message.
+/// The advice that follows the codes in a message.
 pub fn hint(verb: Verb, words: &[[u8; KEYWORD_BYTES]], codes: Codes, said: &Said<'_>) -> String {
     let Said { takes, labels, controls } = said;
     match codes {
@@ -64,13 +64,13 @@ pub fn hint(verb: Verb, words: &[[u8; KEYWORD_BYTES]], codes: Codes, said: &Said
     }
 }
 
-/// What is known, with commas between, and where to look.
+/// The known causes, separated by commas, and the command to look further.
 fn listed(known: impl Iterator<Item = String>, next: &str) -> String {
     let known = known.collect::<Vec<_>>().join(", ");
     if known.is_empty() { next.to_owned() } else { format!("{known}; {next}") }
 }
 
-/// Which points a request takes, and what else may be the cause.
+/// The access-control points that a request needs, and other possible causes of a refusal.
 fn points(verb: Verb, words: &[[u8; KEYWORD_BYTES]], controls: &[Point]) -> String {
     let mut needed = vec![verb.entry().point];
     let rows = keywords::of(verb).iter().filter(|row| row.applies(words)).map(|row| row.point);

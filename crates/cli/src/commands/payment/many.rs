@@ -26,7 +26,7 @@ const LINE_BYTES_MAX: usize = 8192;
 /// Bytes of answers that are written together.
 const OUTPUT_BYTES: usize = 1 << 16;
 
-/// A line that was read: what it said itself, and its request.
+/// A line that was read: its own `id`, and its request.
 struct Sent {
     id: Option<Value>,
     state: State,
@@ -34,11 +34,11 @@ struct Sent {
 
 enum State {
     Asked(Box<(Call, Result<Ticket, FacilityError>)>),
-    /// It was no request.
+    /// The line is not a request.
     Misread(Failure),
 }
 
-/// What became of the lines.
+/// Numbers of lines by result.
 #[derive(Default)]
 struct Outcome {
     lines: u64,
@@ -61,7 +61,7 @@ pub fn run<O: Order>(facility: &Facility, order: &O, options: &Many, path: &Path
     let base = Base::of(order)?;
     let mut output = Output { json: options.json, text: Zeroizing::new(Vec::with_capacity(OUTPUT_BYTES)) };
     let (mut outcome, mut sent) = (Outcome::default(), VecDeque::with_capacity(IN_FLIGHT_MAX));
-    // Room for all of a line: nothing of it is copied while it grows.
+    // Space for the whole line, so that growing the buffer leaves no copy of a clear PIN.
     let mut line = Zeroizing::new(Vec::with_capacity(LINE_BYTES_MAX + 1));
     loop {
         line.clear();
@@ -116,7 +116,7 @@ pub fn run<O: Order>(facility: &Facility, order: &O, options: &Many, path: &Path
     }
 }
 
-/// Drawn on a terminal only, and only where the answers are not drawn over it.
+/// A progress bar on standard error, hidden unless that is a terminal and standard output is none.
 fn progress(length: Option<u64>) -> ProgressBar {
     let (bar, template) = match length.filter(|length| *length != 0) {
         Some(length) => (ProgressBar::new(length), "{bar:40} {bytes}/{total_bytes}, {eta} left"),
@@ -153,7 +153,7 @@ fn take(sent: &mut VecDeque<Sent>, output: &mut Output, outcome: &mut Outcome) -
     output.add(id, &answer)
 }
 
-/// Answers that are not written yet; among them may be clear PINs.
+/// Answers that are not yet written, which may include clear PINs.
 struct Output {
     json: bool,
     text: Zeroizing<Vec<u8>>,
@@ -198,13 +198,13 @@ impl Output {
     }
 }
 
-/// What the command line says of every line.
+/// The command line's values for every line.
 struct Base {
-    /// The names of options.
+    /// The names of all options.
     names: Vec<String>,
-    /// Those that are given.
+    /// The options that the command line gives.
     given: Map<String, Value>,
-    /// The clear PIN that is given.
+    /// The clear PIN that the command line gives.
     pin: Option<ClearPin>,
 }
 
@@ -214,14 +214,14 @@ impl Base {
             return Err(Failure::Unexpected("options"));
         };
         let names = given.keys().cloned().collect();
-        // Each line has them, and most options stand in few requests.
+        // Options that were not given are left out: each line is read with these, and few are given.
         given.retain(|_, value| !value.is_null());
         let pin = order.clone().clear().and_then(Option::take);
         Ok(Self { names, given, pin })
     }
 }
 
-/// The request of a line, and what its answer is told by.
+/// The request of a line, and the line's `id`, which its answer repeats.
 fn request<O: Order>(base: &Base, line: &[u8], json: bool) -> (Option<Value>, Result<Call, Failure>) {
     let mut said = match if json { of_json(line) } else { of_words(line) } {
         Ok(said) => said,
@@ -259,12 +259,12 @@ fn unknown(name: &str, base: &Base) -> Failure {
 
 fn of_json(line: &[u8]) -> Result<Map<String, Value>, Failure> {
     serde_json::from_slice(line).map_err(|error| {
-        // Where, and not what: a clear PIN may stand there.
+        // The message tells the column and not the text, which may contain a clear PIN.
         Failure::Usage(format!("this line is no JSON object (column {})", error.column()))
     })
 }
 
-/// Words with a name, `=` and a value each.
+/// Members of a line of words, each `name=value`.
 fn of_words(line: &[u8]) -> Result<Map<String, Value>, Failure> {
     let text = std::str::from_utf8(line).map_err(|_| Failure::Usage("this line is no text".to_owned()))?;
     let mut said = Map::new();

@@ -30,7 +30,7 @@ pub fn generate(typed: &Generate) -> Result<(), Failure> {
     tell(private.certificate(), &desk.store, typed.json)
 }
 
-/// A name that two keys have names neither of them any more.
+/// Warns if another key of the store has the same name: the name then identifies neither of them.
 pub fn warn_of_twins(store: &Keyring, what: &NewKey) -> Result<(), Failure> {
     for certificate in store.certificates()? {
         let Ok(valid) = certificate.check(what.created) else { continue };
@@ -46,7 +46,7 @@ pub fn warn_of_twins(store: &Keyring, what: &NewKey) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was typed, apart from where its private keys will be.
+/// The new key that the command line describes, without the place of its private keys.
 pub fn new_key(typed: &Generate) -> Result<NewKey, Failure> {
     let kind = match typed.algorithm {
         KeyAlgorithm::Curve25519 => Kind::Curve25519,
@@ -91,7 +91,7 @@ fn new_passphrase(typed: &Generate, asker: &Asker<'_>) -> Result<Option<Passphra
     }
 }
 
-/// Says which key there is now, and what to do with it.
+/// Prints which key was made, and the commands that come next.
 pub fn tell(certificate: &Certificate, store: &Keyring, json: bool) -> Result<(), Failure> {
     let fingerprint = format!("{:X}", certificate.fingerprint());
     if json {
@@ -122,7 +122,7 @@ fn moment(expires: Expiry, now: Timestamp) -> Result<Option<Timestamp>, Failure>
     Ok(Some(Timestamp::from_secs(seconds)))
 }
 
-/// `cryptand pgp expire`.
+/// `cryptand pgp expire`: changes when a certificate expires.
 pub fn expire(typed: &Expire) -> Result<(), Failure> {
     let expires = moment(typed.expires, messages::now())?;
     let (mut store, certificate, signer) = owner(&typed.who, &typed.keys)?;
@@ -138,7 +138,7 @@ pub fn expire(typed: &Expire) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `cryptand pgp revoke`.
+/// `cryptand pgp revoke`: revokes a certificate or one of its user ids, in the store or only in a file.
 pub fn revoke(typed: &Revoke) -> Result<(), Failure> {
     let (mut store, certificate, signer) = owner(&typed.who, &typed.keys)?;
     let name = format!("{:X} {}", certificate.fingerprint(), first_user_id(&certificate));
@@ -170,7 +170,7 @@ pub fn revoke(typed: &Revoke) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `cryptand pgp passphrase`.
+/// `cryptand pgp passphrase`: changes or removes the passphrase of private keys in the store.
 pub fn passphrase(typed: &ChangePassphrase) -> Result<(), Failure> {
     let mut desk = Desk::bare(&typed.keys.store)?;
     let certificate = only(&desk.store, &typed.who)?;
@@ -210,7 +210,7 @@ fn owner(who: &str, options: &KeyOptions) -> Result<Owner, Failure> {
     Ok((desk.store, certificate, signer.ok_or_else(none)?))
 }
 
-/// For `map_err`: why there is no new key or no change.
+/// For `map_err`: the failure for a key that was not made or not changed.
 pub fn failed(who: &str, error: GenerateError) -> Failure {
     match error {
         GenerateError::Asked { cause } => Failure::Usage(cause),

@@ -1,4 +1,4 @@
-//! `cryptand pgp list`.
+//! `cryptand pgp list`: the certificates of the key store, and what can be done with them.
 
 use super::all_of;
 use crate::args::pgp::List;
@@ -29,11 +29,11 @@ struct Row {
     /// `"valid"`, or why it is not to be used.
     state: String,
     is_valid: bool,
-    /// Whether it signs where none is named.
+    /// Whether this certificate signs if no signer is named.
     is_default: bool,
-    /// Kinds of messages that its owner says he reads.
+    /// Kinds of messages that the owner's certificate announces support for.
     announces: Vec<&'static str>,
-    /// The form that messages to it alone get; none where it cannot be encrypted to.
+    /// Form of messages to this certificate alone; none if messages cannot be encrypted to it.
     form: Option<String>,
     keys: Vec<KeyRow>,
 }
@@ -43,19 +43,19 @@ struct KeyRow {
     fingerprint: String,
     key_id: String,
     algorithm: String,
-    /// Whether it is one that does not run in constant time.
+    /// Whether the algorithm is experimental: it does not run in constant time.
     is_experimental: bool,
-    /// Of algorithms that have a choice of them.
+    /// Curve of the key; none for algorithms without a choice of curves.
     curve: Option<String>,
     version: u8,
     created: u32,
     can_encrypt: bool,
     can_sign: bool,
-    /// `"file"`, `"file, locked"`, `"card: ..."`, `"elsewhere"` or none.
+    /// Place of the private key: `"file"`, `"file, locked"`, `"card: ..."`, `"elsewhere"` or none.
     private: Option<String>,
 }
 
-/// `cryptand pgp list`.
+/// Prints the matching certificates, as text or as JSON.
 pub fn run(typed: &List) -> Result<(), Failure> {
     let desk = Desk::bare(&typed.store)?;
     let store = &desk.store;
@@ -133,7 +133,7 @@ fn row(store: &Keyring, cards: &Cards, certificate: &Certificate, now: Timestamp
     })
 }
 
-/// The certificate that signs where none is named, if it is settled or the only one.
+/// The certificate that signs if no signer is named: the one set as default, or else the only candidate.
 fn default(desk: &Desk) -> Result<Option<Fingerprint>, Failure> {
     match Keys::new(&desk.store, desk.asker(true))?.default_certificate() {
         Ok(certificate) => Ok(Some(certificate.fingerprint())),

@@ -1,4 +1,4 @@
-//! `cryptand pgp import` and `export`.
+//! `cryptand pgp import` and `export`: certificates and private keys into and out of the key store.
 
 use super::all_of;
 use crate::args::pgp::{Export, Import};
@@ -12,7 +12,7 @@ use std::io::{IsTerminal, Write, stdout};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// `cryptand pgp import`.
+/// `cryptand pgp import`: takes certificates and private keys of files into the key store.
 pub fn import(home: Option<&Path>, typed: &Import) -> Result<(), Failure> {
     if typed.card {
         return super::card::import(home, typed);
@@ -94,7 +94,7 @@ fn warn_of_unserved_keys(imported: &[Imported]) {
     }
 }
 
-/// Private keys without a passphrase are worth a word.
+/// Warns of private keys that no passphrase protects.
 fn warn_of_open_keys(store: &Keyring, imported: &[Imported]) -> Result<(), Failure> {
     for one in imported.iter().filter(|one| one.private.is_some()) {
         let is_open = store.private(&one.fingerprint)?.is_some_and(|private| !private.is_locked());
@@ -109,7 +109,7 @@ fn warn_of_open_keys(store: &Keyring, imported: &[Imported]) -> Result<(), Failu
     Ok(())
 }
 
-/// `cryptand pgp export`.
+/// `cryptand pgp export`: writes certificates, or private keys with `--private`, in armor or binary.
 pub fn export(typed: &Export) -> Result<(), Failure> {
     let store = messages::store(&typed.store)?;
     let found = all_of(&store, &typed.who)?;
@@ -123,7 +123,7 @@ pub fn export(typed: &Export) -> Result<(), Failure> {
         match store.private(&certificate.fingerprint())? {
             Some(private) if typed.binary => text.extend_from_slice(&private.to_bytes()),
             Some(private) => text.extend_from_slice(private.to_armor().as_bytes()),
-            // Of all keys, those that have a private half; who is named must have one.
+            // Without names, only keys with a private half are exported; a named key must have one.
             None if typed.who.is_empty() => {}
             None => {
                 let fingerprint = format!("{:X}", certificate.fingerprint());

@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 const PINGEN: Taken = ("--pin-key", "a PINGEN key of the method (--type tdes-pingen --usage METHOD)");
 const OPINENC: Taken = ("--block-key", "an OPINENC key (--type tdes-opinenc)");
 
-/// `cryptand pin generate`.
+/// `cryptand pin generate`: generates a PIN, as a block, or in clear on standard output or in a new file.
 pub fn generate(asked: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
     match &typed.pin_file {
         Some(file) if file != Path::new("-") => {
@@ -38,7 +38,7 @@ pub fn generate(asked: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
             write_new(file, &line)
         }
         file => {
-            // Lines make their orders of what is serialised, which files are not.
+            // The orders of lines are made of serialised options, and the file of the PIN is not serialised.
             let typed = Generate { is_clear: file.is_some(), ..typed.clone() };
             payment::run(asked, &typed, &typed.many)
         }
@@ -104,7 +104,7 @@ fn read(clear: &mut Clear) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `cryptand pin offset`.
+/// `cryptand pin offset`: computes the offset of a PIN; only methods with offsets are accepted.
 pub fn offset(asked: Option<&Path>, typed: &Alternate) -> Result<(), Failure> {
     match typed.rule.method() {
         Method::Ibm | Method::Gbp => alternate(asked, typed, Method::Ibm),
@@ -112,7 +112,7 @@ pub fn offset(asked: Option<&Path>, typed: &Alternate) -> Result<(), Failure> {
     }
 }
 
-/// `cryptand pin pvv`.
+/// `cryptand pin pvv`: computes the PVV of a PIN; only VISA-PVV is accepted.
 pub fn pvv(asked: Option<&Path>, typed: &Alternate) -> Result<(), Failure> {
     match typed.rule.method {
         None | Some(Method::VisaPvv) => alternate(asked, typed, Method::VisaPvv),
@@ -145,7 +145,8 @@ impl Order for Alternate {
                 return Err(Failure::Usage("give --block or a clear PIN, not both".to_owned()));
             }
             let ClearPin(clear) = pin;
-            // Of more digits than are checked, an offset is of the last ones; the verb takes as many as it checks.
+            // If fewer digits are checked than the PIN has, an offset covers the last ones; the verb takes as many as
+            // it checks.
             return Ok(Call::new(Verb::ClearPinGenerate, Reading::Digits(name, pgn::RETURNED_RESULT))
                 .key(pgn::PIN_GENERATING_KEY_IDENTIFIER, &pin_key, PINGEN)
                 .keywords(pgn::RULE_ARRAY, &[word])
@@ -184,7 +185,7 @@ impl Order for Alternate {
     }
 }
 
-/// `cryptand pin encrypt`.
+/// `cryptand pin encrypt`: enciphers given or random PINs into blocks.
 pub fn encrypt(asked: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
     let mut typed = typed.clone();
     read(&mut typed.clear)?;

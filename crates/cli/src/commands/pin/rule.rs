@@ -1,4 +1,4 @@
-//! Methods of PINs: keywords, and what they compute with.
+//! The methods of PIN computation: their keywords, and the data array that they compute with.
 
 use crate::args::payment::{BlockFormat, ClearPin};
 use crate::args::pin::{Method, Rule};
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 /// The table that every home stores.
 const TABLE: &str = "0123456789012345";
 
-/// The formats of 8 bytes, which alone have PINs that are computed.
+/// Restricts a format to those of 8 bytes: only their PINs can be computed.
 pub fn of_8_bytes(format: Option<BlockFormat>) -> Result<BlockFormat, Failure> {
     match format.unwrap_or(BlockFormat::Iso0) {
         BlockFormat::Iso4 => Err(Failure::Usage(
@@ -20,13 +20,13 @@ pub fn of_8_bytes(format: Option<BlockFormat>) -> Result<BlockFormat, Failure> {
 }
 
 impl Rule {
-    /// The method that is meant.
+    /// The chosen method; by default VISA-PVV if a PVV is given, otherwise IBM.
     pub fn method(&self) -> Method {
         let usual = if self.pvv.is_some() { Method::VisaPvv } else { Method::Ibm };
         self.method.unwrap_or(usual)
     }
 
-    /// Its keyword; of a method with offsets where one takes part.
+    /// The method's CCA keyword; `has_offset` selects the variant with offset of methods that have one.
     pub fn keyword(&self, has_offset: bool) -> &'static str {
         match (self.method(), has_offset) {
             (Method::Ibm, false) => "IBM-PIN",
@@ -39,12 +39,13 @@ impl Rule {
         }
     }
 
-    /// How many digits are checked.
+    /// The number of digits that are checked; 4 by default.
     pub fn checked(&self) -> i64 {
         i64::from(self.check_length.unwrap_or(4))
     }
 
-    /// The data array: three elements of 16 characters. A clear PIN stands where an offset, or a PVV, is made of it.
+    /// The data array: three elements of 16 characters. `pin` is appended to the element after which the computation of
+    /// an offset or a PVV expects the clear PIN.
     pub fn data(&self, card: Option<&String>, pin: Option<&ClearPin>) -> Result<Vec<u8>, Failure> {
         let mut elements = [String::new(), String::new(), String::new()];
         match self.method() {
@@ -84,7 +85,7 @@ impl Rule {
     }
 }
 
-/// The elements, with something behind one of them.
+/// The data array: the elements padded with blanks to 16 characters, with `text` appended to the element `behind`.
 fn field(elements: &[String; 3], behind: usize, text: &str) -> Vec<u8> {
     let mut array = Vec::with_capacity(48);
     for (at, element) in elements.iter().enumerate() {

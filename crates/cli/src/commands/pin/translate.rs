@@ -12,12 +12,12 @@ use crate::failure::Failure;
 use wire::point::Point;
 use wire::verb::{Verb, encrypted_pin_translate as ptr, encrypted_pin_translate2 as ptr2};
 
-/// The sequence number of a block that is made; what stands for none is refused by the formats that have one.
+/// The sequence number of a new block; 99999 stands for none, which formats with a sequence number refuse.
 pub fn sequence(given: &Numbered) -> i64 {
     given.sequence.map_or(99_999, i64::from)
 }
 
-/// The digits of a block whose PAN is not looked at.
+/// Stand-in for the PAN of a block that is passed through: the PAN is not read.
 const NO_PAN: &str = "0000000000000";
 
 impl Order for Translate {
@@ -36,7 +36,7 @@ impl Order for Translate {
         let is_looked_at =
             new.to_format.is_some() || new.to_pan.is_some() || extracted.is_some() || is_changed;
         let none = NO_PAN.to_owned();
-        // A block that goes as it is has no use for its PAN, but ISO-4, which is enciphered with it.
+        // A block that is passed through needs no PAN, except in ISO-4, which enciphers with the PAN.
         let pan = match &form.pan {
             None if !is_looked_at && profile_in.format != four => Some(&none),
             given => given.as_ref(),
@@ -104,7 +104,7 @@ impl Order for Translate {
     }
 }
 
-/// Adds the keywords of how keys are derived; whether the sides differ in it, so that each has one.
+/// Adds the keywords for derived keys. True if both sides derive, in different ways: then each has its own keyword.
 fn derivations(sides: (Option<Serial>, Option<Serial>), words: &mut Vec<String>) -> bool {
     match sides {
         (None, None) => false,
@@ -135,7 +135,7 @@ fn outgoing(serial: Serial) -> String {
     if serial.word() == "DUKPT" { "DUKPT-OP" } else { "ADUKPTOP" }.to_owned()
 }
 
-/// Which key a block is under that comes in, or goes out.
+/// Description of the key of an incoming or an outgoing block, for messages.
 fn taken(profile: &Profile<'_>, comes_in: bool) -> &'static str {
     match (profile.serial, profile.format, comes_in) {
         (Some(serial), ..) => serial.base_key(),
@@ -150,7 +150,7 @@ fn taken(profile: &Profile<'_>, comes_in: bool) -> &'static str {
     }
 }
 
-/// The same of a block of 8 bytes whose PIN is used.
+/// Description of the key of an incoming 8-byte block whose PIN is used, for messages.
 pub fn taken_in(serial: Option<Serial>) -> &'static str {
     taken(&Profile { format: BlockFormat::Iso0, pad: None, serial, working_key: None }, true)
 }

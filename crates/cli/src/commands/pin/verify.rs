@@ -59,7 +59,7 @@ impl Order for Verify {
 }
 
 impl Reference {
-    /// The part of the block that another is compared with in a request, and how they are compared.
+    /// Adds the parameters of the reference block to a request, and the keywords for the comparison with it.
     fn put(
         &self,
         call: Call,
@@ -72,7 +72,7 @@ impl Reference {
             Some(format) => of_8_bytes(Some(format))?,
             None => own_format,
         };
-        // What says how a PIN is found belongs to a format.
+        // The way to extract a PIN depends on the format: it is shared only if the formats are the same.
         let same = own.extraction.filter(|_| self.reference_format.is_none());
         let other_found = extraction(self.reference_extraction.or(same));
         let other_serial = Serial::of("--reference-ksn", self.reference_ksn.as_ref())?;

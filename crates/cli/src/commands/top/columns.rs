@@ -2,7 +2,7 @@
 
 use crate::watch::{Activity, CardActivity, Interval, NamedActivity, Times};
 
-/// A list of the view.
+/// A pane of the view: the list of cards, tenants or verbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
     /// One line a card.
@@ -17,15 +17,15 @@ pub enum Pane {
 pub struct Line<'a> {
     /// Card number, or name of tenant or verb.
     pub name: String,
-    /// What it did.
+    /// Activity of the card, tenant or verb.
     pub activity: &'a Activity,
-    /// Of cards only.
+    /// Further figures of a card; none in other panes.
     pub card: Option<&'a CardActivity>,
-    /// Cards that have served a tenant or verb.
+    /// Number of cards that have served the tenant or verb.
     pub cards: usize,
 }
 
-/// What a column shows.
+/// A column of a pane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     Name,
@@ -58,7 +58,7 @@ impl Pane {
     /// Every pane, from above.
     pub const ALL: [Self; 3] = [Self::Cards, Self::Tenants, Self::Verbs];
 
-    /// Its columns, from the left.
+    /// The pane's columns, from the left.
     pub fn columns(self) -> impl Iterator<Item = Column> {
         let is_card = self == Self::Cards;
         COLUMNS.into_iter().map(|(column, _)| column).filter(move |column| match column {
@@ -69,7 +69,7 @@ impl Pane {
         })
     }
 
-    /// The columns that fit, from the left: those of lower rank go first.
+    /// The columns that fit, from the left: the highest rank is dropped first.
     pub fn columns_within(self, width: u16) -> Vec<Column> {
         let mut shown: Vec<Column> = self.columns().collect();
         let needed = |shown: &[Column]| shown.iter().map(|column| column.width(self) + 1).sum::<u16>();
@@ -82,7 +82,7 @@ impl Pane {
     }
 }
 
-/// The columns from the left, each with its rank: the highest goes first where there is no room.
+/// The columns from the left, each with its rank: the highest rank is dropped first if there is no room.
 const COLUMNS: [(Column, u8); 22] = [
     (C::Name, 0),
     (C::Personality, 4),
@@ -113,7 +113,7 @@ impl Column {
         COLUMNS.iter().find(|(column, _)| *column == self).map_or(u8::MAX, |(_, rank)| *rank)
     }
 
-    /// What stands above it.
+    /// The column's title.
     pub fn title(self, pane: Pane) -> &'static str {
         match (self, pane) {
             (C::Name, Pane::Cards) => "CARD",
@@ -143,7 +143,7 @@ impl Column {
         }
     }
 
-    /// Characters that it takes.
+    /// The column's width in characters.
     pub fn width(self, pane: Pane) -> u16 {
         match (self, pane) {
             (C::Name, Pane::Cards) => 4,
@@ -157,12 +157,12 @@ impl Column {
         }
     }
 
-    /// Whether it is text, and begins on the left.
+    /// Whether the column holds text, which is aligned left.
     pub fn is_text(self) -> bool {
         matches!(self, C::Name | C::Personality | C::State)
     }
 
-    /// What it is sorted by; `None` for text and for what is not known.
+    /// The number to sort by; `None` for text and for an unknown value.
     pub fn value(self, line: &Line<'_>, since_start: bool) -> Option<f64> {
         let activity = line.activity;
         let figures = if since_start { &activity.since_start } else { &activity.interval };
@@ -192,7 +192,7 @@ impl Column {
         }
     }
 
-    /// What it shows.
+    /// The column's text in this line.
     pub fn text(self, line: &Line<'_>, since_start: bool) -> String {
         let value = self.value(line, since_start);
         match self {

@@ -41,7 +41,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View) {
     }
 }
 
-/// Where each pane goes: all three where there is room, else cards and the one that keys go to.
+/// The area of each pane: all three if there is room, otherwise cards and the pane that keys go to.
 fn places(view: &View, body: Rect) -> Vec<(Pane, Rect)> {
     let lines = |pane| Line::all(&view.shown, pane).len() as u16;
     if body.height < 6 {
@@ -77,7 +77,7 @@ fn head_text(view: &View, width: u16) -> Text<'static> {
     Text::from(vec![TextLine::from(first), second_line(view, width)])
 }
 
-/// What is wrong, or the sums over all cards.
+/// The current problem, or the sums over all cards.
 fn second_line(view: &View, width: u16) -> TextLine<'static> {
     if let Some(trouble) = &view.shown.trouble {
         let text = format!("trying again: {trouble}");
@@ -156,7 +156,7 @@ fn color_of(share: f64) -> Color {
     }
 }
 
-/// The selected line of the pane that keys go to, in full, whatever columns there was room for.
+/// All values of the selected line of the pane that keys go to, including those without room for a column.
 fn detail_text(view: &View) -> Text<'static> {
     let (lines, selected) = view.lines(view.focus);
     let Some(line) = selected.and_then(|at| lines.get(at)) else {

@@ -7,14 +7,14 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::cmp::Ordering;
 use std::time::Duration;
 
-/// What a key asks of the loop around the view.
+/// What a key press asks of the loop around the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// End.
+    /// Ends the program.
     Quit,
-    /// Look at another interval from now on.
+    /// Changes the interval between looks.
     Interval,
-    /// Nothing but to draw again.
+    /// Draws the view again.
     Nothing,
 }
 
@@ -23,7 +23,7 @@ pub enum Command {
 pub struct Arranged {
     /// Column that it is sorted by.
     pub sort: Column,
-    /// Largest first.
+    /// Whether the largest value comes first.
     pub descending: bool,
     /// Name of the selected line.
     pub selected: Option<String>,
@@ -35,24 +35,24 @@ pub struct Arranged {
 pub struct View {
     /// The home's folder.
     pub home: String,
-    /// Between two looks.
+    /// Time between two looks.
     pub interval: Duration,
     /// Pane that keys go to.
     pub focus: Pane,
-    /// Whether times and fill are those since the cards began.
+    /// Whether times and fill count from the cards' start, rather than in the last interval.
     pub since_start: bool,
-    /// Whether looks are passed over.
+    /// Whether the view is paused: new looks are discarded.
     pub paused: bool,
-    /// Whether the keys are explained.
+    /// Whether the help text is shown.
     pub help: bool,
-    /// What happened lately.
+    /// The interval that is shown.
     pub shown: Interval,
     before: Option<Look>,
     panes: [Arranged; 3],
 }
 
 impl View {
-    /// Of a home; nothing is shown yet.
+    /// The view of a home, before its first look.
     pub fn new(home: String, interval: Duration) -> Self {
         let arranged = |sort, descending| Arranged { sort, descending, selected: None, offset: 0 };
         let busiest = || arranged(Column::Rate, true);
@@ -69,7 +69,7 @@ impl View {
         }
     }
 
-    /// A new look has been taken.
+    /// Takes a new look in; ignored while the view is paused.
     pub fn looked(&mut self, look: Look) {
         if self.paused {
             return;
@@ -79,12 +79,12 @@ impl View {
         self.before = Some(look);
     }
 
-    /// How a pane is arranged.
+    /// The order and selection of a pane.
     pub fn arranged(&self, pane: Pane) -> &Arranged {
         &self.panes[pane as usize]
     }
 
-    /// As [`View::arranged`], for changes.
+    /// The same as [`View::arranged`], mutable.
     pub fn arranged_mut(&mut self, pane: Pane) -> &mut Arranged {
         &mut self.panes[pane as usize]
     }
@@ -119,7 +119,7 @@ impl View {
         }
     }
 
-    /// Does what a key says.
+    /// Changes the view as the key asks; returns what the loop has to do.
     pub fn key(&mut self, key: KeyEvent) -> Command {
         if key.kind == KeyEventKind::Release {
             return Command::Nothing;
@@ -196,7 +196,7 @@ pub mod tests {
         Activity { requests_per_s, utilisation: 0.5, ..Activity::default() }
     }
 
-    /// A view of so many cards and tenants; the higher the number, the busier.
+    /// A view of this many cards and tenants; a higher number is busier.
     pub fn view(cards: u32, tenants: u32) -> View {
         let mut view = View::new("/home/of/a/test".to_owned(), Duration::from_secs(1));
         let card = |card| CardActivity {

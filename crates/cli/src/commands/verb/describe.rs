@@ -103,7 +103,7 @@ fn keywords(text: &mut String, entry: &Entry) {
     }
 }
 
-/// Parameters that must come in, with values of their kind; what is filled in or may be left out is left out.
+/// Example parameters: only the required ones, with values of their kind.
 fn example(entry: &Entry) -> String {
     let is_length = |position: usize| {
         entry.parameters.iter().any(|of| match of.kind {
@@ -138,7 +138,8 @@ fn example(entry: &Entry) -> String {
     format!("{{{}}}", values.join(", "))
 }
 
-/// A keyword of each group that needs one, such that the rule array is one of the verb's where the rules let that be.
+/// A keyword for each group that needs one. The resulting rule array is one that the verb accepts, as far as the rules
+/// allow.
 fn words(entry: &Entry) -> Vec<&'static str> {
     let is_refused = |text: &str| entry.keywords.refuses(text);
     let is_needed = |group: &&Group| match group.need {

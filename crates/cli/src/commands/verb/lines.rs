@@ -15,11 +15,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, Read, Write};
 
-/// One call.
+/// One call: a line of input.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// Whatever the caller tells the answer by.
+    /// The caller's identifier of the call, repeated in the answer.
     #[serde(default)]
     id: Option<Value>,
     verb: String,

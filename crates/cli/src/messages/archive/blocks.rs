@@ -53,7 +53,7 @@ impl Drop for BlockWriter {
     }
 }
 
-/// Reads out of the channel; at its end, asks the worker whether that was the end.
+/// Reads blocks out of the channel; at the channel's end, the worker's result tells whether the stream is complete.
 pub(super) struct BlockReader {
     receiver: Receiver<Vec<u8>>,
     block: Vec<u8>,
@@ -62,7 +62,7 @@ pub(super) struct BlockReader {
 }
 
 impl BlockReader {
-    /// With the thread that writes, whose outcome is the stream's.
+    /// The reader of a stream that this thread writes; the thread's result becomes the stream's.
     pub(super) fn of(self, worker: JoinHandle<io::Result<()>>) -> Self {
         Self { worker: Some(worker), ..self }
     }

@@ -20,13 +20,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Flags of a folder that is opened for what is in it.
+/// Flags for opening a folder to read its entries.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A folder without its name yet. Removed with all that is in it when dropped, unless it got the name.
+/// A hidden folder, until it gets its name. If it is dropped before, the folder and its contents are removed.
 pub(super) struct Folder {
     target: PathBuf,
-    /// The folder that it lies in.
+    /// The parent folder.
     parent: OwnedFd,
     hidden: OsString,
     folder: OwnedFd,
@@ -34,7 +34,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// A new one beside `target`, which must not exist.
+    /// Makes a hidden folder beside `target`, which must not exist.
     pub(super) fn make(target: &Path) -> Result<Self, Failure> {
         if std::fs::symlink_metadata(target).is_ok() {
             let said = format!("{}: is there already; name another folder with -o", target.display());
@@ -57,7 +57,7 @@ impl Folder {
         hidden.push(format!(".{:016x}", u64::from_ne_bytes(random)));
         mkdirat(&parent, &hidden, Mode::RWXU)?;
         let folder = openat(&parent, &hidden, FOLDER, Mode::empty())?;
-        // Somebody whose folder this is may have put another one in its place: one that is new is taken alone.
+        // The parent's owner may have put another folder in its place: only a new one is accepted.
         let stat = fstat(&folder)?;
         let is_own = stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o077 == 0;
         if !is_own || entries(folder.as_fd())?.next().is_some() {
@@ -66,7 +66,7 @@ impl Folder {
         Ok(Self { target: target.to_owned(), parent, hidden, folder, is_named: AtomicBool::new(false) })
     }
 
-    /// Makes the folders of a name, which stays inside.
+    /// Makes the folders of a relative name inside this folder.
     pub(super) fn make_folders(&self, name: &Path) -> io::Result<()> {
         let mut path = PathBuf::new();
         for part in name.components() {
@@ -79,10 +79,10 @@ impl Folder {
         Ok(())
     }
 
-    /// Takes away what a mode does not permit on a folder, or on this one if the name is empty; what the process's mask
-    /// took away stays away.
+    /// Removes from a folder's permissions those that `mode` lacks; an empty name means this folder. Permissions that
+    /// the process's mask removed stay removed.
     pub(super) fn narrow(&self, name: &Path, mode: u32) -> io::Result<()> {
-        // The system knows no empty path.
+        // The system accepts no empty path.
         let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let opened = match openat2(&self.folder, name, FOLDER, Mode::empty(), resolve) {
@@ -95,20 +95,21 @@ impl Folder {
         Ok(fchmod(&opened, Mode::from_raw_mode(now & mode))?)
     }
 
-    /// Makes a file, which must not be there.
+    /// Makes a new file; an existing one is an error.
     pub(super) fn make_file(&self, name: &Path, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let opened = match openat2(&self.folder, name, flags, mode, resolve) {
-            // An older kernel, or a sandbox: nobody but this process writes inside, and it has made no link yet.
+            // An older kernel, or a sandbox, lacks `openat2`. This is safe without it: only this process writes inside,
+            // and it has made no link yet.
             Err(Errno::NOSYS | Errno::PERM) => openat(&self.folder, name, flags, mode),
             opened => opened,
         };
         Ok(File::from(opened?))
     }
 
-    /// Gives a file that is there another name.
+    /// Gives an existing file a further name (a hard link).
     pub(super) fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
         if let Some(parent) = name.parent() {
             self.make_folders(parent)?;
@@ -121,7 +122,7 @@ impl Folder {
         Ok(symlinkat(target, &self.folder, name)?)
     }
 
-    /// Gives it the target's name.
+    /// Renames the folder to the target's name.
     pub(super) fn name(&self) -> Result<(), Failure> {
         self.rename().map_err(Failure::io(format!("name the folder {}", self.target.display())))
     }
@@ -130,7 +131,7 @@ impl Folder {
         let name = self.target.file_name().unwrap_or_default();
         let (from, to) = (&self.hidden, name);
         let renamed = match renameat_with(&self.parent, from, &self.parent, to, RenameFlags::NOREPLACE) {
-            // A file system without that: a folder never replaces another one unless that is empty.
+            // This file system cannot refuse to replace: a folder only ever replaces an empty folder.
             Err(Errno::INVAL | Errno::NOSYS) => renameat(&self.parent, from, &self.parent, to),
             renamed => renamed,
         };
@@ -142,7 +143,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Whether it has this name.
+    /// Whether this folder has this name in its parent folder.
     fn is_at(&self, name: &OsStr) -> bool {
         let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
         let own = fstat(&self.folder).map(identity);
@@ -164,7 +165,7 @@ impl Drop for Folder {
     }
 }
 
-/// What is in a folder, without itself and the one above.
+/// Entries of a folder, without `.` and `..`.
 fn entries(folder: BorrowedFd<'_>) -> io::Result<impl Iterator<Item = (OsString, FileType)>> {
     use std::os::unix::ffi::OsStringExt;
     let entries = Dir::read_from(folder)?.filter_map(Result::ok);
@@ -173,17 +174,17 @@ fn entries(folder: BorrowedFd<'_>) -> io::Result<impl Iterator<Item = (OsString,
     Ok(named.filter(|(name, _)| name != "." && name != ".."))
 }
 
-/// Removes all that is in a folder, as far as that can be done.
+/// Removes everything in a folder, as far as possible.
 fn empty(folder: BorrowedFd<'_>, depth: usize) {
-    // Entries may be passed over while others are removed: again, until nothing more goes.
+    // Reading may skip entries while others are removed: this repeats until nothing more can be removed.
     loop {
         let mut is_some_gone = false;
         let Ok(entries) = entries(folder) else { return };
         for (name, _) in entries {
             let mut removed = unlinkat(folder, &name, AtFlags::empty());
             if matches!(removed, Err(Errno::ISDIR | Errno::PERM)) && depth <= DEPTH_MAX {
-                // The archive may have closed it to its owner as well. Never through a link, which would be another's
-                // mode.
+                // The archive may have closed the folder to its owner as well. Links are not followed: their target's
+                // mode is not ours to change.
                 let is_folder = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW)
                     .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
                 if is_folder {

@@ -1,11 +1,11 @@
-//! What stays out of an archive, or of the folder that it is extracted into: people are told, and the rest goes on.
+//! Entries that are left out of an archive or of the extracted folder: people are told, and the rest continues.
 
 use std::path::{Component, Path};
 
-/// Most of them that are named; the others are counted.
+/// Upper bound of the entries that are named; the others are counted.
 const NAMED_MAX: usize = 20;
 
-/// Names of what stays out, each with the reason.
+/// Names of the entries that were left out, each with the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     named: Vec<String>,
@@ -13,7 +13,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Notes one more.
+    /// Adds an entry.
     pub(super) fn note(&mut self, path: &Path, why: &str) {
         if self.named.len() < NAMED_MAX {
             self.named.push(format!("{}: {why}", path.display()));
@@ -22,16 +22,16 @@ impl LeftOut {
         }
     }
 
-    /// A line for each that is named, and one for the others.
+    /// A line for each named entry, and one with the number of the others.
     pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
         let more = (self.more > 0).then(|| format!("{} more like these", self.more));
         self.named.iter().cloned().chain(more)
     }
 }
 
-/// Whether a symbolic link of this name leads out of the folder. It stays inside where its target climbs no higher than
-/// the folder, and only before it goes down: what comes after a name could be another link's target, from where
-/// climbing leads elsewhere than it seems.
+/// Whether a symbolic link of this name leads out of the folder. A link stays inside if its target climbs no higher
+/// than the folder, and climbs only before the target's first name. After a name, `..` could start from another link's
+/// target.
 pub(super) fn leads_out(name: &Path, target: &Path) -> bool {
     let Some(mut depth) = name.components().count().checked_sub(1) else { return true };
     let mut is_down = false;

@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tar::{Builder, Header, HeaderMode};
 
-/// What people are to be told once a stream was read: what stayed out, and links that do not come back unasked.
+/// Entries to report after a stream was read: those left out, and links that are not extracted by default.
 #[derive(Clone, Default)]
 pub struct Noted(Arc<Mutex<LeftOut>>);
 
 impl Noted {
-    /// What was noted until now.
+    /// The entries noted so far.
     pub fn left_out(&self) -> LeftOut {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -28,8 +28,8 @@ impl Noted {
     }
 }
 
-/// A tar stream that is made while it is read; an error of a file ends it with that error. Sockets, FIFOs and devices
-/// stay out of it, and are noted.
+/// A tar stream that is made while it is read; an error of a file ends the stream with that error. Sockets, FIFOs and
+/// devices are left out and noted.
 pub fn pack(inputs: &[PathBuf]) -> Result<(Box<dyn Read + Send>, Noted), Failure> {
     let mut roots = Vec::with_capacity(inputs.len());
     let mut names = HashSet::new();
@@ -58,7 +58,7 @@ pub fn pack(inputs: &[PathBuf]) -> Result<(Box<dyn Read + Send>, Noted), Failure
     Ok((Box::new(reader.of(worker)), noted))
 }
 
-/// The name of an input in the archive: relative, without what climbs.
+/// The name of an input in the archive: relative, without `..`.
 fn entry_name(input: &Path) -> Result<PathBuf, Failure> {
     let mut name = PathBuf::new();
     for component in input.components() {
@@ -122,7 +122,7 @@ fn append(
     Ok(())
 }
 
-/// What is neither file nor folder nor symbolic link.
+/// Kind of an entry that is neither file nor folder nor symbolic link.
 fn special(kind: fs::FileType) -> &'static str {
     match () {
         () if kind.is_socket() => "a socket",

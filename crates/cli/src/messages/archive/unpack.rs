@@ -19,38 +19,38 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use tar::{Archive, EntryType};
 
-/// Most entries of an archive that is extracted.
+/// Upper bound of an archive's entries.
 const ENTRIES_MAX: usize = 10_000_000;
-/// Most symbolic links of an archive, which are kept in mind until its end.
+/// Upper bound of an archive's symbolic links, which are remembered until its end.
 const LINKS_MAX: usize = 100_000;
-/// Most folders that are closed to their owner in part, whose modes are set at the end.
+/// Upper bound of folders that deny their owner some rights; their modes are set at the end.
 const CLOSED_FOLDERS_MAX: usize = 100_000;
-/// What its owner needs to put something into a folder, and to open it again.
+/// Rights that an owner needs to put entries into a folder and to open it again.
 const OWNER_ALL: u32 = 0o700;
 /// Bytes of a file that are written at a time.
 const COPIED_BYTES: usize = 64 << 10;
 
-/// What an entry is, for `--list`.
+/// An entry of an archive, as `--list` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Listed {
-    /// Its name.
+    /// Path of the entry.
     pub name: String,
     /// `"file"`, `"folder"`, `"link"`, `"outside link"` or `"other"`.
     pub kind: &'static str,
-    /// Its length.
+    /// Length of the entry's content in bytes.
     pub bytes: u64,
 }
 
-/// What came of an archive.
+/// The result of an archive.
 #[derive(Debug, Default)]
 pub struct Unpacked {
-    /// Its entries, where they were only to be listed.
+    /// The archive's entries, if it was only listed.
     pub listed: Vec<Listed>,
-    /// What was not extracted.
+    /// Entries that were not extracted.
     pub left_out: LeftOut,
 }
 
-/// Where an archive is extracted, or listed, while its message is decrypted.
+/// Extraction or listing of an archive while its message is decrypted.
 pub struct Unpacking {
     name: String,
     folder: Option<Arc<Folder>>,
@@ -82,8 +82,8 @@ impl Cause {
 }
 
 impl Unpacking {
-    /// Begins to extract into `target`, which must not exist, symbolic links that lead out of it only where they are
-    /// asked for; or to list, without a target. Write the stream into the writer that comes with it.
+    /// Begins to extract into `target`, which must not exist, or to list if there is no target. Symbolic links that
+    /// lead out are extracted only with `outside_links`. The stream is written into the writer that is returned.
     pub fn begin(
         name: String,
         target: Option<&Path>,
@@ -104,7 +104,7 @@ impl Unpacking {
         Ok((Self { name, folder, worker }, Box::new(writer)))
     }
 
-    /// Ends it, after the writer is gone and all is authentic: what was extracted gets its name.
+    /// Ends the extraction after the writer is gone and all is authentic: the folder gets its name.
     pub fn finish(self) -> Result<Unpacked, Failure> {
         let failed = || Cause::System("the extraction failed".to_owned());
         let outcome = self.worker.join().unwrap_or_else(|_| Err(failed()));
@@ -115,8 +115,8 @@ impl Unpacking {
         Ok(unpacked)
     }
 
-    /// Ends it where the message failed, after the writer is gone: nothing is left. Where the message failed because
-    /// the extraction did, that is the failure.
+    /// Ends the extraction of a failed message, after the writer is gone: nothing is left. If the extraction made the
+    /// message fail, its error is returned.
     pub fn give_up(self, error: pipeline::Error) -> Failure {
         let outcome = self.worker.join();
         match (&error, outcome) {
@@ -168,7 +168,7 @@ fn unpack(reader: impl Read, folder: Option<&Folder>, outside_links: bool) -> Re
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 extract(&mut entry, folder, &name)?;
             }
-            // Another name of a file that the archive holds before it.
+            // A further name of an earlier file of the archive.
             EntryType::Link => folder.link(&safe_name(&target?)?, &name).map_err(failed)?,
             EntryType::Symlink if is_outside && !outside_links => {
                 let why =
@@ -181,13 +181,13 @@ fn unpack(reader: impl Read, folder: Option<&Folder>, outside_links: bool) -> Re
                 }
                 links.push((name, target?));
             }
-            // What `git archive` says of the whole archive.
+            // The global header of `git archive` describes the whole archive.
             EntryType::XGlobalHeader => {}
             _ => unpacked.left_out.note(&name, "neither file nor folder nor link, left out"),
         }
     }
     let Some(folder) = folder else { return Ok(unpacked) };
-    // Links come last, after all files and folders: nothing is ever made through one.
+    // Links come last, after all files and folders: no file is ever made through a link.
     for name in links.iter().filter_map(|(name, _)| name.parent()) {
         folder.make_folders(name).map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
     }
@@ -196,14 +196,14 @@ fn unpack(reader: impl Read, folder: Option<&Folder>, outside_links: bool) -> Re
             .symbolic_link(target, name)
             .map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
     }
-    // The innermost first, which sorts behind those around it: one that is closed lets nobody further in.
+    // Innermost first, which sorts behind its parents: a closed folder lets nobody further in.
     for (name, mode) in closed.iter().rev() {
         folder.narrow(name, *mode).map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
     }
     Ok(unpacked)
 }
 
-/// The permissions of an entry, as its header says; these where it does not say.
+/// The permissions in an entry's header, or `unsaid` if the header has none; without set-id and sticky bits.
 fn mode(entry: &tar::Entry<'_, impl Read>, unsaid: u32) -> u32 {
     entry.header().mode().unwrap_or(unsaid) & 0o777
 }
@@ -231,7 +231,7 @@ fn extract(entry: &mut tar::Entry<'_, impl Read>, folder: &Folder, name: &Path) 
     Ok(())
 }
 
-/// The name, if it stays inside of the folder.
+/// The name, if it stays inside the folder; otherwise why not.
 fn safe_name(path: &Path) -> Result<PathBuf, String> {
     let mut name = PathBuf::new();
     for (depth, component) in path.components().enumerate() {

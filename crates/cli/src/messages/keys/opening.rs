@@ -14,19 +14,19 @@ use pgp::types::KeyDetails;
 use pipeline::{Candidates, NotOpened, SessionKeys};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The keys, for one message.
+/// The search for the session key of one message.
 pub struct Opening<'a> {
     keys: &'a Keys<'a>,
     was_guess: AtomicBool,
 }
 
 impl<'a> Opening<'a> {
-    /// Of these keys.
+    /// A search among these keys.
     pub fn new(keys: &'a Keys<'a>) -> Self {
         Self { keys, was_guess: AtomicBool::new(false) }
     }
 
-    /// Whether a passphrase gave what nothing has shown to be right yet.
+    /// Whether a passphrase gave a session key that is not yet known to be right.
     pub fn was_guess(&self) -> bool {
         self.was_guess.load(Ordering::Relaxed)
     }
@@ -46,13 +46,13 @@ impl SessionKeys for Opening<'_> {
     }
 }
 
-/// A message's packets, and what came of them.
+/// The packets of a message, and the progress of the search.
 struct Search<'a> {
     packets: &'a [SessionKeyPacket],
     public: Vec<&'a PublicKeyEncryptedSessionKey>,
     body: &'a Protected,
     found: Candidates,
-    /// The last reason why a key did not open it.
+    /// Reason why the last key did not open the message.
     why: Option<String>,
 }
 
@@ -87,7 +87,8 @@ impl Keys<'_> {
         Ok(found)
     }
 
-    /// By private keys, first by all that ask nobody: of RSA keys each is tried, whatever came of the one before.
+    /// Tries private keys, first all that need no prompt. Every RSA key is tried, whatever the result of the one
+    /// before.
     fn open_by_keys(&self, search: &mut Search<'_>) -> Result<(), Failure> {
         let mut locked = Vec::new();
         for own in self.own_keys(&search.public)? {
@@ -118,14 +119,14 @@ impl Keys<'_> {
         for packet in search.public.iter().filter(|packet| session_key::matches(packet, key.public())) {
             match search.found.try_key(key, packet, search.body, &by, certificate) {
                 Ok(()) => {}
-                // Of a packet that names nobody it says nothing that it is not for this key.
+                // A packet without a recipient need not be for this key: its failure is no reason to report.
                 Err(PrivateKeyError::NotOpened) if is_unnamed(packet) => {}
                 Err(error) => search.why = Some(format!("{fingerprint:X}: {error}")),
             }
         }
     }
 
-    /// By passphrases: all that fit, since some packets do not show whether they do.
+    /// Tries passphrases and keeps all that fit, since some packets do not show whether one does.
     fn open_by_passphrases(search: &mut Search<'_>, passphrases: &[Passphrase]) {
         let packets = search.packets.iter().filter_map(|packet| match packet {
             SessionKeyPacket::Passphrase(packet) => Some(packet),
@@ -159,15 +160,14 @@ impl Keys<'_> {
         Ok(())
     }
 
-    /// Whether another try at a message may go better: what was typed did not show that it is wrong, and there are
-    /// tries left.
+    /// Whether a further prompt for a message may help: the last passphrase did not prove wrong, and prompts are left.
     pub fn may_type_again(&self) -> bool {
         let mut unlocked = self.unlocked();
         let was_typed = unlocked.typed_for_messages.pop().is_some();
         was_typed && unlocked.asked_count < ASKED_MAX
     }
 
-    /// What was typed for a message was right: the next message may be asked for anew.
+    /// Notes that a passphrase for a message was right: for the next message the prompts are counted anew.
     pub fn was_opened(&self) {
         self.unlocked().asked_count = 0;
     }
@@ -185,7 +185,7 @@ impl Keys<'_> {
         let is_passphrase = public.len() < packets.len();
         let mut search = Search { packets, public, body, found: Candidates::default(), why: None };
         self.open_by_keys(&mut search)?;
-        // Those that are at hand are tried whatever became of RSA keys: the time would tell.
+        // Passphrases at hand are tried whatever the RSA keys gave: otherwise the time would tell.
         let demands = session_key::check_demands(packets);
         if let Err(demands) = demands {
             search.why = Some(demands.to_string());

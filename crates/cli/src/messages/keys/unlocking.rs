@@ -12,23 +12,23 @@ use pgp::types::KeyDetails;
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-/// What was unlocked, typed, and given up.
+/// State of unlocking: unlocked keys, typed passphrases, and keys that were given up.
 #[derive(Default)]
 pub(super) struct Unlocked {
     pub(super) keys: HashMap<Fingerprint, Arc<dyn PrivateKey>>,
-    /// Keys that nobody could unlock: nobody is asked again.
+    /// Keys that nobody could unlock: there is no further prompt for them.
     given_up: Vec<Fingerprint>,
     typed_for_keys: Vec<Passphrase>,
-    /// How many of the passphrases that are known do not unlock a key.
+    /// For each key, how many of the known passphrases failed on it.
     refused: HashMap<Fingerprint, usize>,
     pub(super) typed_for_messages: Vec<Passphrase>,
-    /// How often a message's passphrase was asked for.
+    /// Number of prompts for a message's passphrase.
     pub(super) asked_count: usize,
-    /// Whether somebody answered.
+    /// Whether a prompt was answered.
     pub(super) was_typed: bool,
 }
 
-/// The agent that runs. Where it cannot be asked, a passphrase does: that is said, and fails nothing.
+/// The running agent; none if it cannot be asked. A failure is printed as a warning, since a passphrase does as well.
 fn holder() -> Option<Holder> {
     let asked = || -> Result<Option<Holder>, AgentError> {
         let Some(place) = agent_place() else { return Ok(None) };
@@ -42,19 +42,19 @@ fn holder() -> Option<Holder> {
     })
 }
 
-/// What there is of a private key before anybody is asked.
+/// A private key's state before any prompt.
 pub(super) enum Had {
-    /// The key.
+    /// The usable private key.
     Key(Arc<dyn PrivateKey>),
-    /// A passphrase is missing.
+    /// The private key is locked; a passphrase is missing.
     Locked,
-    /// It is not here.
+    /// The private key is not here.
     Nothing,
 }
 
 impl Keys<'_> {
-    /// The private half of a key, primary or sub: from a card, or from a file, unlocked with what was given or is
-    /// typed. None where it is neither here nor there.
+    /// The private half of a primary key or subkey: from a card, or from a file, unlocked with given or typed
+    /// passphrases. None if there is no private half on a card or in a file.
     pub fn private_key(
         &self,
         who: &str,
@@ -85,7 +85,7 @@ impl Keys<'_> {
         }
     }
 
-    /// As [`Keys::private_key`], and asks nobody.
+    /// The private key as [`Keys::private_key`] finds it, but without a prompt.
     pub(super) fn private_key_unasked(&self, who: &str, fingerprint: &Fingerprint) -> Result<Had, Failure> {
         self.had(&mut self.unlocked(), who, fingerprint)
     }
@@ -117,8 +117,8 @@ impl Keys<'_> {
         Ok(Had::Key(key))
     }
 
-    /// By the user's agent, where it holds the key. Cards that compute with clear keys are not given those of the
-    /// agent.
+    /// The key as the user's agent holds it; none if it does not. Cards that compute with clear keys do not get the
+    /// agent's keys.
     fn held(&self, private: &PrivateCertificate, fingerprint: &Fingerprint) -> Option<Arc<dyn PrivateKey>> {
         if self.accelerators.is_some() {
             return None;
@@ -132,7 +132,7 @@ impl Keys<'_> {
         Some(Arc::new(holder.agent.key(public)))
     }
 
-    /// With what was given, and what was typed before; none where nothing fits.
+    /// Unlocks with the passphrases given or typed before; none if none fits.
     fn unlock(
         &self,
         unlocked: &mut Unlocked,
@@ -141,7 +141,7 @@ impl Keys<'_> {
     ) -> Result<Option<Arc<dyn PrivateKey>>, PrivateKeyError> {
         let Unlocked { refused, typed_for_keys, .. } = unlocked;
         let refused = refused.entry(fingerprint.clone()).or_default();
-        // What is typed comes last, so that those which were tried stay in front.
+        // Typed passphrases come last, so that those already tried stay in front.
         let known = self.key_passphrases.iter().chain(&self.message_passphrases).chain(typed_for_keys.iter());
         for passphrase in known.skip(*refused) {
             match self.unlock_key(private, fingerprint, Some(passphrase)) {
@@ -152,7 +152,7 @@ impl Keys<'_> {
         Ok(None)
     }
 
-    /// With what is typed now; none where nothing fits.
+    /// Unlocks with passphrases typed now; none if none fits.
     #[allow(clippy::type_complexity)] // two ways to fail: the terminal's, which ends the command, and the key's
     fn ask_for(
         &self,
@@ -175,7 +175,7 @@ impl Keys<'_> {
         Ok(Ok(None))
     }
 
-    /// One key, computed with by cards where that was asked for.
+    /// Unlocks one key; cards compute with it if that was asked for.
     fn unlock_key(
         &self,
         private: &PrivateCertificate,
@@ -190,7 +190,7 @@ impl Keys<'_> {
         Ok(keys.into_iter().find(|key| key.public().fingerprint() == *fingerprint).unwrap_or(key))
     }
 
-    /// The passphrase that opens all private keys of a certificate; none where none is needed.
+    /// The passphrase that opens all private keys of a certificate; none if they are not locked.
     pub fn passphrase_of(
         &self,
         who: &str,

@@ -1,11 +1,11 @@
 //! ECB both ways and deciphering CBC (SP 800-38A, 6.1 and 6.2) of one stream on 512-bit vectors, 32 blocks in flight.
 //!
-//! No block waits for another. What CBC adds after the cipher is the ciphertext one block before: a vector of text
-//! moved up by a block, with the last block of the vector before it in the free place. It goes into the key of the last
-//! round, so that CBC costs one move and one XOR a vector beside the instructions of AES.
+//! No block waits for another. CBC adds the preceding ciphertext block after the cipher: a vector of text moved up by
+//! one block, with the last block of the vector before in the free place. It is added to the last round key, so CBC
+//! costs one move and one XOR a vector in addition to the AES instructions.
 //!
-//! Limit: as many instructions of AES on 512 bits as the core does in a cycle, two (AMD Zen 5) or one (Intel up to
-//! Emerald Rapids), beside two on 128 bits of which the library makes use: 3.9 times or 2.1 times the library at most.
+//! Limit: the number of 512-bit AES instructions that a core executes in a cycle, two (AMD Zen 5) or one (Intel up to
+//! Emerald Rapids). The library uses two on 128 bits, so the gain is at most 3.9 times or 2.1 times.
 
 use super::vaes::four_times;
 use super::vector::{load, load_some, store, store_some};
@@ -14,10 +14,10 @@ use crate::low::cpu::Avx512;
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-/// Vectors in flight: more than the latency of an AES instruction.
+/// Vectors in flight, enough to cover the latency of an AES instruction.
 const WIDE: usize = 8;
 
-/// Enciphers or deciphers every block of whole blocks in place, with the round keys of that direction.
+/// Enciphers or deciphers whole blocks in place; the round keys must be those of the direction.
 #[inline]
 pub(crate) fn ecb(_token: Avx512, keys: RoundKeys<'_>, encipher: bool, data: &mut [u8]) {
     // SAFETY: the token proves every feature that the kernel is compiled for.
@@ -33,8 +33,8 @@ pub(crate) fn ecb(_token: Avx512, keys: RoundKeys<'_>, encipher: bool, data: &mu
     }
 }
 
-/// Deciphers whole blocks in CBC in place; `chain` is the ciphertext before them, and then the last of their own. The
-/// round keys are those for deciphering.
+/// Deciphers whole blocks in CBC in place. `chain` is the ciphertext block before them on entry, and their last
+/// ciphertext block on return. The round keys must be for deciphering.
 #[inline]
 pub(crate) fn cbc_decipher(_token: Avx512, keys: RoundKeys<'_>, chain: &mut Block, data: &mut [u8]) {
     let Some(last) = data.last_chunk().copied() else { return };
@@ -75,7 +75,7 @@ fn run_ecb<const ROUNDS: usize, const DECIPHER: bool>(keys: RoundKeys<'_>, data:
     }
 }
 
-/// At most `N` vectors.
+/// ECB of at most `N` vectors.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn some_ecb<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(keys: RoundKeys<'_>, data: &mut [u8]) {
@@ -121,7 +121,7 @@ fn run_cbc<const ROUNDS: usize>(keys: RoundKeys<'_>, chain: &Block, data: &mut [
     }
 }
 
-/// At most `N` vectors, `before` being the ciphertext before them.
+/// Deciphers at most `N` vectors in CBC; `before` is the ciphertext vector before them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn some_cbc<const ROUNDS: usize, const N: usize>(keys: RoundKeys<'_>, mut before: __m512i, data: &mut [u8]) {
@@ -140,8 +140,9 @@ fn some_cbc<const ROUNDS: usize, const N: usize>(keys: RoundKeys<'_>, mut before
     }
 }
 
-/// As [`super::vaes::rounds`], with keys that are spread where they are used, in every pass anew. Kept in registers
-/// over passes, fifteen of them beside two times eight vectors, one would be moved to the stack, where nobody wipes it.
+/// As [`super::vaes::rounds`], but spreads each key where it is used, in every pass anew. Fifteen keys kept in
+/// registers beside two times eight vectors would be too many: the compiler would move one to the stack, where it is
+/// never wiped.
 #[inline]
 #[target_feature(enable = "avx512f,vaes")]
 fn rounds<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(
@@ -169,7 +170,7 @@ fn rounds<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(
     state
 }
 
-/// The block before each block of a vector.
+/// For each block of the vector `text`, the block before it.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn moved_up(text: __m512i, before: __m512i) -> __m512i {

@@ -1,7 +1,7 @@
 //! Deciphering CFB (SP 800-38A, 6.3, whole blocks of feedback) on 512-bit vectors, 32 blocks in flight.
 //!
-//! The key stream is the enciphered ciphertext one block before: a vector of text moved up by a block, with the last
-//! block of the vector before it in the free place. Enciphering waits for its own ciphertext and has no form here.
+//! The key stream is the enciphered preceding ciphertext block: a vector of text moved up by one block, with the last
+//! block of the vector before in the free place. Enciphering must wait for its own ciphertext, so it has no form here.
 //!
 //! Limit: two instructions of AES a cycle, so half as many cycles as rounds for 64 bytes.
 
@@ -11,11 +11,11 @@ use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Avx512;
 use std::arch::x86_64::*;
 
-/// Vectors in flight: more than the latency of an AES instruction.
+/// Vectors in flight, enough to cover the latency of an AES instruction.
 const WIDE: usize = 8;
 
-/// Deciphers the whole vectors of a text in place; `chain` is the last block of ciphertext before it, and then that
-/// of what was deciphered. Gives the blocks that do not fill a vector, as they are.
+/// Deciphers the whole vectors of a text in place. `chain` is the ciphertext block before the text on entry, and the
+/// last deciphered one on return. Returns the rest of the text, less than a vector, unchanged.
 pub(crate) fn decipher<'a>(
     _token: Avx512,
     keys: RoundKeys<'_>,
@@ -50,7 +50,7 @@ fn run<const ROUNDS: usize>(keys: RoundKeys<'_>, chain: &mut Block, data: &mut [
     store_block(chain, _mm512_extracti32x4_epi32::<3>(before));
 }
 
-/// `N` vectors, `before` being the ciphertext before them; gives the last of their own.
+/// Deciphers `N` vectors; `before` is the ciphertext vector before them. Returns the last ciphertext vector.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn pass<const ROUNDS: usize, const N: usize>(
@@ -62,7 +62,7 @@ fn pass<const ROUNDS: usize, const N: usize>(
     for n in 0..N {
         let text = load(&vectors[n]);
         state[n] = _mm512_xor_si512(_mm512_alignr_epi64::<6>(text, before), keys[0]);
-        // The last round adds its key after all else, so the text goes in with it.
+        // The last round adds its key at its end, so the text can be added to that key.
         last[n] = _mm512_xor_si512(text, keys[ROUNDS]);
         before = text;
     }

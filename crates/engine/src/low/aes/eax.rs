@@ -1,31 +1,31 @@
-//! The bulk of EAX (Bellare, Rogaway and Wagner, 2004): CTR over whole blocks, and the chain of CMAC over the
-//! ciphertext, in one pass.
+//! The bulk of EAX (Bellare, Rogaway and Wagner, 2004): CTR over whole blocks, and the CMAC chain over the ciphertext,
+//! in one pass.
 //!
-//! The chain is serial: a block a whole encipherment's latency, in which an AES unit could do eight others.
-//! The counters of the next blocks are enciphered there, so that CTR costs next to nothing and a message runs
-//! as fast as its MAC alone.
+//! The chain is serial: each block takes the latency of a whole encipherment, in which an AES unit could process eight
+//! others. That time enciphers the counters of the next blocks, so CTR costs almost nothing, and a message runs as fast
+//! as its MAC alone.
 //!
-//! Limit: the latency of an AES instruction times the rounds, for 16 bytes. Wider counters change nothing,
-//! so there is no form on 512-bit vectors; many messages go faster in lanes (`streams`).
+//! Limit: the latency of an AES instruction times the rounds, for 16 bytes. Wider counters would change nothing, so
+//! there is no form on 512-bit vectors; many messages are faster in lanes (`streams`).
 
 use super::Block;
 use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::{Aes, Cpu};
 
-/// Text that one of the two passes runs over before the other, where they are not one: it stays in the cache.
+/// Bytes per step if CTR and MAC are two passes: the second finds the text in the cache.
 const PART_BYTES: usize = 1024;
 
-/// The kernel for a key.
+/// The kernel for a processor.
 #[derive(Clone, Copy)]
 pub(crate) enum EaxKernel {
-    /// Both in flight.
+    /// CTR and chain in flight together.
     Ni(Aes),
-    /// One after the other, by the library.
+    /// CTR and chain one after the other, by the library.
     Portable,
 }
 
 impl EaxKernel {
-    /// The best there is.
+    /// The best kernel for this processor.
     #[inline]
     pub(crate) fn choose(cpu: Cpu) -> EaxKernel {
         if let Some(token) = cpu.aes {
@@ -34,8 +34,8 @@ impl EaxKernel {
         EaxKernel::Portable
     }
 
-    /// Whole blocks of text, in place; the chain takes the ciphertext, whichever side of the pass that is.
-    /// The schedule must be one for enciphering. Bytes behind the last whole block are left alone.
+    /// Runs CTR and the chain over whole blocks of text, in place; the chain takes the ciphertext in both directions.
+    /// The schedule must be for enciphering. Bytes after the last whole block are unchanged.
     pub(crate) fn run(
         self,
         encipher: bool,

@@ -52,8 +52,8 @@ fn run_on<const ROUNDS: usize, const ENCIPHER: bool>(
     *counter = next.to_be_bytes();
 }
 
-/// The counters of `N` blocks, which wait for nothing, then the chain over the ciphertext, which the counters
-/// of the next pass overtake.
+/// Enciphers the counters of `N` blocks, which wait for nothing, then continues the chain over the ciphertext; the
+/// counters of the next pass overtake the chain.
 #[inline]
 #[target_feature(enable = "avx2,aes")]
 fn pass<const ROUNDS: usize, const N: usize, const ENCIPHER: bool>(
@@ -73,7 +73,7 @@ fn pass<const ROUNDS: usize, const N: usize, const ENCIPHER: bool>(
         let text = load_block(&blocks[n]);
         let out = _mm_xor_si128(text, stream[n]);
         store_block(&mut blocks[n], out);
-        // With the first round key, off the chain's way.
+        // Adds the first round key here, so that the chain need not wait for that.
         ciphertext[n] = _mm_xor_si128(if ENCIPHER { out } else { text }, keys[0]);
     }
     for n in 0..N {

@@ -1,9 +1,9 @@
 //! GCM (SP 800-38D) of texts of up to some KiB, with nonces of 96 bits: counters and hash in one pass, and as few
 //! reductions as there can be.
 //!
-//! GHASH is POLYVAL of blocks whose bytes are turned round, under a key doubled once (RFC 8452, appendix A), so
-//! products are reduced as in `low::polyval`. Products of 256 bits are added up first, each block under its own power
-//! of the hash key, and up to 36 blocks share one reduction:
+//! GHASH is POLYVAL of byte-reversed blocks under a hash key doubled once (RFC 8452, appendix A), so products are
+//! reduced as in `low::polyval`. Each block is multiplied by its own power of the hash key. The 256-bit products of up
+//! to 36 blocks are added before one reduction:
 //!
 //! ```text
 //! blocks of the cipher    E(0)  E(1)  E(2)  E(3) | E(4)  E(5) ..      of nonce || counter
@@ -11,29 +11,28 @@
 //! under the powers        H^L+3                                   H^2     and the lengths under H
 //! ```
 //!
-//! 1. Counters begin at 0, of which no use is made: those of a pass of 32 blocks are got from the nonce by two XORs
-//!    with constants out of memory. E(1), which hides the tag, comes with the first text.
-//! 2. The two places before the text take the last two blocks of additional data (A, and A' if there are so many),
-//!    which so costs nothing up to 32 bytes. Of what is longer the first blocks are hashed before, and their sum added
-//!    to A'.
-//! 3. The product of the lengths is what the sums begin with: it is there long before the text.
-//! 4. A pass is compiled for each number of vectors that it can have, so that all of them lie in registers and the last
-//!    one alone is masked.
-//! 5. Where a text is enciphered, what is hashed beside the rounds of the cipher is the ciphertext before, and of a
-//!    text in one pass its first half beside the second: both units are busy. Where it is deciphered, the ciphertext is
-//!    there.
-//! 6. A batch is one text after the other: nothing of a text waits for the one before, and the processor looks far
-//!    enough ahead to begin the next one while the sums of this one are brought to 128 bits.
+//! 1. Counters begin at 0, which is not used: two XORs of the nonce with constants in memory give the counters of a
+//!    pass of 32 blocks. E(1), which hides the tag, is enciphered with the first text.
+//! 2. The two places before the text take the last two blocks of additional data (A, and A' if there are two), so up to
+//!    32 bytes of it cost nothing. Earlier blocks of longer data are hashed before, and their sum is added to A'.
+//! 3. The sums begin with the product of the lengths, which is known long before the text.
+//! 4. A pass is compiled for each possible number of vectors, so that all of them stay in registers and only the last
+//!    one is masked.
+//! 5. While a text is enciphered, the ciphertext of the pass before is hashed beside the rounds of the cipher; a text
+//!    of one pass is hashed in two halves. So both units are busy. A text to decipher is its own ciphertext, and hashed
+//!    at once.
+//! 6. A batch is one text after the other. No text waits for the one before, and the processor looks far enough ahead
+//!    to begin the next text while the sums of this one are brought to 128 bits.
 //!
-//! Limits: beside the 10 instructions of AES-128, a vector of 64 bytes takes four products and five others on the same
-//! two ports (Intel), so that 64 bytes in 10 cycles, 26.6 GB/s at 4.16 GHz, is the most; where products come every
-//! other cycle (AMD Zen 5), 64 bytes in 8. On Intel a text of 64 bytes takes 49 cycles in a batch and 148 alone, 256
-//! bytes 80, 512 bytes 142, 1,424 bytes 331 and 4 KiB 815, which is 79 % of that.
+//! Limits on Intel: in addition to the 10 instructions of AES-128, a vector of 64 bytes takes four products and five
+//! others on the same two ports. The maximum is 64 bytes in 10 cycles, 26.6 GB/s at 4.16 GHz; with products every other
+//! cycle (AMD Zen 5), 64 bytes in 8. On Intel a text of 64 bytes takes 49 cycles in a batch and 148 alone, 256 bytes
+//! 80, 512 bytes 142, 1,424 bytes 331 and 4 KiB 815, which is 79 % of that.
 //!
 //! Tried and dropped: the head of the text under a mask (the next load from the same 64 bytes waits until a masked
 //! store is done: 13 ns a text); the last pass in two parts as well (315 cycles for 1 KiB instead of 252); each pass
 //! enciphered as a whole before the one before is hashed (the scheduler fills with rounds that wait for each other:
-//! 1,050 cycles for 4 KiB); pieces handed to a hash that runs one text behind the cipher (92 cycles for 256 bytes, but
+//! 1,050 cycles for 4 KiB); pieces passed to a hash that runs one text behind the cipher (92 cycles for 256 bytes, but
 //! 58 for 64 and slower when alone); texts moved by value through the kernel (25 cycles, for pointers stored as words
 //! and read as vectors).
 
@@ -42,19 +41,19 @@ use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::{Avx512, Cpu};
 use crate::low::{polyval, wipe, wipe_block};
 
-/// Blocks of a pass.
+/// The number of blocks in one pass.
 pub(super) const PASS_BLOCKS: usize = 32;
-/// Powers of the hash key: one for each block of a pass, for the vector before the first one, and for the lengths.
+/// Powers of the hash key: one for each block of a pass, four for the vector before the first, and one for the lengths.
 pub(super) const POWERS: usize = PASS_BLOCKS + 4 + 1;
-/// Entries of the table: behind the powers, zeros up to what the last vector reads.
+/// Entries of the table: the powers, then zeros up to the end of the last vector that is read.
 pub(in crate::low) const ENTRIES: usize = POWERS + 3;
 
-/// Most text of one request in bytes. The library is quicker from somewhat above on.
+/// At most this many bytes of text in one request: the library is faster for texts somewhat longer.
 pub(crate) const TEXT_BYTES_MAX: usize = 4096;
 /// Length of the nonce in bytes.
 pub(crate) const NONCE_BYTES: usize = 12;
 
-/// Powers of the hash key, the highest first, zeros behind the first power; zero when dropped.
+/// Powers of the hash key, the highest first, then zeros; wiped when dropped.
 pub(crate) struct GcmTable {
     pub(super) powers: [Block; ENTRIES],
 }
@@ -73,12 +72,12 @@ impl Drop for GcmTable {
     }
 }
 
-/// The kernel.
+/// The GCM kernel on 512-bit vectors.
 #[derive(Clone, Copy)]
 pub(crate) struct GcmKernel(Avx512);
 
 impl GcmKernel {
-    /// None where the library does all.
+    /// `None` if only the library can do GCM here.
     #[inline]
     pub(crate) fn choose(cpu: Cpu) -> Option<GcmKernel> {
         if !crate::low::aws_lc::internal::aes_hardware() {
@@ -87,7 +86,7 @@ impl GcmKernel {
         cpu.avx512.map(GcmKernel)
     }
 
-    /// Fills the table of a key. The schedule must be one for enciphering.
+    /// Fills the table for a key. The schedule must be for enciphering.
     pub(crate) fn fill(self, schedule: &AesSchedule, table: &mut GcmTable) {
         let mut key = [0; 16];
         schedule.ecb(true, &mut key);
@@ -103,26 +102,26 @@ impl GcmKernel {
         super::gcm_vaes::seal(self.0, texts);
     }
 
-    /// Deciphers a text in place and writes the tag that it must have: the caller compares it, and wipes what does not
-    /// fit.
+    /// Deciphers a text in place and writes the expected tag. The caller compares the tag, and wipes the text if it is
+    /// wrong.
     #[inline]
     pub(crate) fn open(self, text: GcmText<'_>) {
         super::gcm_vaes::open(self.0, text);
     }
 }
 
-/// One text.
+/// One text of a batch.
 pub(crate) struct GcmText<'a> {
-    /// The round keys, of a schedule for enciphering.
+    /// The round keys of an enciphering schedule.
     pub(crate) keys: RoundKeys<'a>,
-    /// What belongs to them.
+    /// The powers of the hash key of the same key.
     pub(crate) table: &'a GcmTable,
     pub(crate) nonce: &'a [u8; NONCE_BYTES],
-    /// What is authenticated and not enciphered.
+    /// Additional data: authenticated but not enciphered.
     pub(crate) aad: &'a [u8],
-    /// At most [`TEXT_BYTES_MAX`].
+    /// The text, of at most [`TEXT_BYTES_MAX`] bytes.
     pub(crate) data: &'a mut [u8],
-    /// The tag, out.
+    /// Receives the tag.
     pub(crate) tag: &'a mut Block,
 }
 
@@ -147,7 +146,7 @@ mod tests {
         }
     }
 
-    /// SP 800-38D, 7.1, block by block: the text under the key stream, and the tag over `cipher`.
+    /// SP 800-38D, 7.1, block by block: the text under the key stream, and the tag of the ciphertext `cipher`.
     fn plainly(
         schedule: &AesSchedule,
         nonce: &[u8],
@@ -177,8 +176,8 @@ mod tests {
         (out, sum)
     }
 
-    /// Every length of text up to some passes, and of additional data up to some blocks and beyond a pass, with nothing
-    /// touched beside the text, wherever it lies.
+    /// Every text length up to some passes, and additional data up to some blocks and beyond a pass. Nothing around the
+    /// text is touched, at any alignment.
     #[test]
     fn every_length_agrees_with_the_plain_form() {
         let Some(kernel) = GcmKernel::choose(Cpu::up_to_avx512()) else { return };
@@ -213,7 +212,7 @@ mod tests {
         }
     }
 
-    /// The table is the powers of the hash key, and zeros.
+    /// The table holds the powers of the hash key, then zeros.
     #[test]
     fn powers_are_products() {
         let Some(kernel) = GcmKernel::choose(Cpu::up_to_avx512()) else { return };

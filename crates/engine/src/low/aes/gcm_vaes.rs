@@ -1,4 +1,4 @@
-//! GCM on 512-bit vectors: up to 36 blocks of the cipher and of the hash in flight.
+//! GCM on 512-bit vectors: up to 36 blocks of cipher and hash in flight.
 
 use super::gcm::{GcmTable, GcmText, NONCE_BYTES, PASS_BLOCKS, POWERS, TEXT_BYTES_MAX};
 use super::ghash_wide::{Sums, swapped};
@@ -12,12 +12,12 @@ use std::arch::x86_64::*;
 
 /// Vectors of a whole pass.
 const WIDE: usize = PASS_BLOCKS / 4;
-/// Bytes of text in the first vector, behind the two places that have none.
+/// Bytes of text in the first vector, after two places without text.
 const HEAD_BYTES: usize = 32;
 /// Bytes of text in a whole pass.
 const PASS_BYTES: usize = 16 * PASS_BLOCKS;
 
-/// Counters up to 35.
+/// Counters 0 to 35, big-endian.
 static COUNTERS: [Vector; WIDE + 1] = {
     let mut vectors = [const { Vector([0; 64]) }; WIDE + 1];
     let mut at = 0;
@@ -28,7 +28,7 @@ static COUNTERS: [Vector; WIDE + 1] = {
     vectors
 };
 
-/// The multiples of 32, as counters.
+/// The multiples of 32, as big-endian counters.
 static PASSES: [Block; TEXT_BYTES_MAX / PASS_BYTES + 2] = {
     let mut blocks = [[0; 16]; TEXT_BYTES_MAX / PASS_BYTES + 2];
     let mut pass = 0;
@@ -40,7 +40,7 @@ static PASSES: [Block; TEXT_BYTES_MAX / PASS_BYTES + 2] = {
     blocks
 };
 
-/// A vector where it does not lie across two cache lines.
+/// A vector that does not cross a cache line.
 #[repr(align(64))]
 struct Vector([u8; 64]);
 
@@ -91,7 +91,7 @@ fn run_on<const ROUNDS: usize, const OPEN: bool>(
     let text = Text { keys, table, counters };
     let lengths = _mm_set_epi64x(8 * aad.len() as i64, 8 * data.len() as i64);
     let before = text.additional(aad);
-    // Comparisons: a table of addresses would be a jump through a register.
+    // Comparisons, since a table of addresses would be an indirect jump.
     let bytes = data.len();
     let (hash, hider) = if bytes <= HEAD_BYTES {
         text.short::<ROUNDS, OPEN, 1, 0>(data, before, lengths)
@@ -114,29 +114,29 @@ fn run_on<const ROUNDS: usize, const OPEN: bool>(
     } else {
         text.long::<ROUNDS, OPEN>(data, before, lengths)
     };
-    // The bytes of the hash are turned round again.
+    // Reverses the bytes of the hash back into GHASH's order.
     let hash = _mm512_castsi512_si128(swapped(_mm512_castsi128_si512(hash)));
     store_block(tag, _mm_xor_si128(hash, hider));
 }
 
-/// One text.
+/// One text of a batch, with its key.
 struct Text<'a> {
     keys: RoundKeys<'a>,
     table: &'a GcmTable,
-    /// The nonce, with the counter 0, and the first round key, in four places.
+    /// In four places: the nonce with counter 0, XORed with the first round key.
     counters: __m512i,
 }
 
 impl Text<'_> {
-    /// The two places before the text: the last two blocks of additional data in the upper half, and added to them the
-    /// hash of what stands before.
+    /// The two places before the text, in the upper half: the last two blocks of additional data. The hash of the
+    /// earlier blocks is added to the first of them.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq")]
     fn additional(&self, aad: &[u8]) -> __m512i {
         let blocks = aad.len().div_ceil(16);
         let (before, last) = aad.split_at(16 * blocks.saturating_sub(2));
         let last = swapped(load_some(last));
-        // One block stands in the second place.
+        // A single block goes into the second place.
         let mut pair = if blocks < 2 {
             _mm512_shuffle_i64x2::<0b00_01_01_01>(last, last)
         } else {
@@ -149,7 +149,7 @@ impl Text<'_> {
         pair
     }
 
-    /// The hash of whole blocks.
+    /// The hash of whole blocks, in POLYVAL's byte order.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq")]
     fn hash_blocks(&self, blocks: &[u8]) -> __m128i {
@@ -168,14 +168,14 @@ impl Text<'_> {
         hash
     }
 
-    /// The powers from an entry on, four a vector.
+    /// The table from an entry on, four powers a vector.
     #[inline]
     fn powers(&self, from: usize) -> &[[u8; 64]] {
         self.table.powers[from..].as_flattened().as_chunks().0
     }
 
-    /// A text in one pass. What is deciphered is hashed at once; what is enciphered in two parts, since the first of
-    /// them is hashed while the second is enciphered.
+    /// Ciphers and hashes a text of one pass. A text to decipher is hashed at once. A text to encipher is taken in two
+    /// parts: the first is hashed while the second is enciphered.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn short_by<const ROUNDS: usize, const OPEN: bool, const ALL: usize, const A: usize, const B: usize>(
@@ -191,8 +191,8 @@ impl Text<'_> {
         }
     }
 
-    /// A text in one pass, in `A` vectors with the first, which has two places before the text, and then `B` others.
-    /// Gives the hash and what hides it.
+    /// Ciphers and hashes a text of one pass in `A` vectors, the first of which has two places before the text, and
+    /// then `B` more. Returns the hash, and the block that hides the tag.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn short<const ROUNDS: usize, const OPEN: bool, const A: usize, const B: usize>(
@@ -254,7 +254,7 @@ impl Text<'_> {
         (hash, hider)
     }
 
-    /// A text of more than a pass; of shorter ones nothing is done.
+    /// Ciphers and hashes a text of more than one pass. Does nothing with a shorter text.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn long<const ROUNDS: usize, const OPEN: bool>(
@@ -288,7 +288,7 @@ impl Text<'_> {
             store(&mut vectors[n], _mm512_xor_si512(text, stream[n + 1]));
         }
         let mut pass = 1;
-        // What is enciphered is hashed when the pass behind it has been begun, which does not wait for it.
+        // A pass to encipher is hashed once the next pass has begun, which does not wait for it.
         for next in passes.as_chunks_mut::<PASS_BYTES>().0 {
             hash = self.whole::<ROUNDS, OPEN>(next, pass, part, sums, hash);
             sums = Sums::none();
@@ -317,7 +317,8 @@ impl Text<'_> {
         (hash, hider)
     }
 
-    /// The last vectors of a long text, behind so many passes; `before` is added to the first.
+    /// Ciphers and hashes the last vectors of a long text, after `pass` passes. Hashes also what `before` leaves to be
+    /// hashed.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn last<const ROUNDS: usize, const OPEN: bool, const N: usize>(
@@ -340,7 +341,7 @@ impl Text<'_> {
         self.rest::<OPEN, N>(data, stream, 0, sums, from, _mm512_zextsi128_si512(hash))
     }
 
-    /// Text up to its end under the vectors of the key stream from `first` on, and its hash.
+    /// Ciphers the rest of the text with the key stream from vector `first` on; returns the hash.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq")]
     fn rest<const OPEN: bool, const N: usize>(
@@ -370,8 +371,8 @@ impl Text<'_> {
         sums.reduced()
     }
 
-    /// Enciphers or deciphers a whole pass behind so many others. Hashes the ciphertext of the pass itself if that is
-    /// there, or else of the one before, whose products are added to the sums.
+    /// Enciphers or deciphers a whole pass after `pass` others. Returns the hash of the pass's own ciphertext when
+    /// deciphering, else of the pass before, whose products are added to `sums`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn whole<const ROUNDS: usize, const OPEN: bool>(
@@ -393,8 +394,8 @@ impl Text<'_> {
         sums.reduced()
     }
 
-    /// As `enciphered`; in between, the products of a pass of ciphertext are added to the sums, and that of the hash
-    /// before.
+    /// As `enciphered`. Between the rounds, adds to `sums` the products of a pass of ciphertext, and of the hash before
+    /// it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes,vpclmulqdq,pclmulqdq")]
     fn enciphered_beside<const ROUNDS: usize, const OPEN: bool, const N: usize>(
@@ -411,7 +412,7 @@ impl Text<'_> {
             for n in 0..N {
                 state[n] = _mm512_aesenc_epi128(state[n], key);
             }
-            // The first vector last: it waits for the hash before.
+            // The first vector is taken last, since it waits for the hash before.
             if r <= WIDE {
                 let n = r % WIDE;
                 let mut cipher = swapped(load(&vectors[n]));
@@ -428,7 +429,7 @@ impl Text<'_> {
         state
     }
 
-    /// The hash of a whole pass, whose products are added to the sums.
+    /// The hash of a whole pass, whose products are added to `sums`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq")]
     fn hash_pass(&self, part: &[u8; PASS_BYTES], mut sums: Sums) -> __m128i {
@@ -438,7 +439,8 @@ impl Text<'_> {
         sums.reduced()
     }
 
-    /// The counters of the pass behind so many others, which begin with 4, and the first round key.
+    /// The counters of the pass after `pass` others, XORed with the first round key. Each pass begins with counter 4 of
+    /// its 32.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn counters_of<const N: usize>(&self, pass: usize) -> [__m512i; N] {
@@ -455,8 +457,8 @@ impl Text<'_> {
         state
     }
 
-    /// Blocks to which the first round key has been added, enciphered. `FIRST` makes this another function in the first
-    /// pass: used in one place each, it is inlined there, and the vectors stay in registers.
+    /// Enciphers blocks to which the first round key has been added. `FIRST` makes a separate function for the first
+    /// pass: each is used in one place only and inlined there, and the vectors stay in registers.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
     fn enciphered<const ROUNDS: usize, const OPEN: bool, const FIRST: bool, const N: usize>(
@@ -477,7 +479,7 @@ impl Text<'_> {
     }
 }
 
-/// A vector of text under the key stream, in place. Gives its ciphertext.
+/// XORs the key stream over a vector of text, in place. Returns the ciphertext.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn cipher_whole<const OPEN: bool>(vector: &mut [u8; 64], key: __m512i) -> __m512i {
@@ -487,7 +489,7 @@ fn cipher_whole<const OPEN: bool>(vector: &mut [u8; 64], key: __m512i) -> __m512
     if OPEN { text } else { out }
 }
 
-/// The same of a slice that has so many bytes.
+/// As [`cipher_whole`], for a slice that must have 64 bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn cipher_vector<const OPEN: bool>(part: &mut [u8], key: __m512i) -> __m512i {
@@ -497,8 +499,8 @@ fn cipher_vector<const OPEN: bool>(part: &mut [u8], key: __m512i) -> __m512i {
     }
 }
 
-/// Half a vector. It has no mask: what lies in the same 64 bytes as a masked store, and is read next, would wait until
-/// that is done.
+/// As [`cipher_whole`], for half a vector. Uses no mask: a load from the 64 bytes of a masked store would wait until
+/// the store is done.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn cipher_half<const OPEN: bool>(half: &mut [u8; HEAD_BYTES], key: __m512i) -> __m512i {
@@ -508,7 +510,7 @@ fn cipher_half<const OPEN: bool>(half: &mut [u8; HEAD_BYTES], key: __m512i) -> _
     if OPEN { text } else { out }
 }
 
-/// At most a vector, zeros behind the ciphertext.
+/// As [`cipher_whole`], for at most a vector; zeros follow the ciphertext.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn cipher_some<const OPEN: bool>(part: &mut [u8], key: __m512i) -> __m512i {
@@ -518,7 +520,7 @@ fn cipher_some<const OPEN: bool>(part: &mut [u8], key: __m512i) -> __m512i {
     if OPEN { text } else { _mm512_maskz_mov_epi8(mask(part.len()), out) }
 }
 
-/// The upper half of a vector in its lower half.
+/// Moves the upper half of a vector into its lower half.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn upper_half(vector: __m512i) -> __m512i {

@@ -7,10 +7,10 @@ use super::vector::{store, store_block};
 use crate::low::cpu::Avx512;
 use std::arch::x86_64::*;
 
-/// Vectors that hold a power for each block of a pass.
+/// The number of vectors that hold one power for each block of a pass.
 const WIDE: usize = PASS_BLOCKS / 4;
 
-/// Fills the powers of a hash key, which is in the form of POLYVAL.
+/// Computes the powers of a hash key, which is in the form of POLYVAL.
 pub(crate) fn powers(_token: Avx512, key: &Block, powers: &mut [Block; ENTRIES]) {
     // SAFETY: the token proves every feature that the kernel is compiled for.
     unsafe { fill(key, powers) }
@@ -18,7 +18,7 @@ pub(crate) fn powers(_token: Avx512, key: &Block, powers: &mut [Block; ENTRIES])
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq")]
 fn fill(key: &Block, powers: &mut [Block; ENTRIES]) {
-    // Four powers a vector, the highest first; the next ones are these times the highest so far.
+    // Four powers a vector, the highest first. Each next vector is an earlier one times the highest power so far.
     let one = four_times(key);
     let two = dot(one, one);
     let low_four = _mm512_mask_blend_epi64(0b0011_0011, one, two);
@@ -45,7 +45,7 @@ fn fill(key: &Block, powers: &mut [Block; ENTRIES]) {
     }
 }
 
-/// Products of 256 bits, added up in four places each: their low and high halves, and what lies across both.
+/// Sums of 256-bit products in four places: low halves, high halves, and the middle terms across both.
 pub(super) struct Sums {
     low: __m512i,
     middle: __m512i,
@@ -53,7 +53,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Nothing so far.
+    /// Sums of no products.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn none() -> Sums {
@@ -61,7 +61,7 @@ impl Sums {
         Sums { low: zero, middle: zero, high: zero }
     }
 
-    /// One product.
+    /// The sum of one product.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl,pclmulqdq")]
     pub(super) fn of_block(a: __m128i, b: __m128i) -> Sums {
@@ -73,7 +73,7 @@ impl Sums {
         }
     }
 
-    /// Four products more.
+    /// Adds four products.
     #[inline]
     #[target_feature(enable = "avx512f,vpclmulqdq")]
     pub(super) fn add(&mut self, a: __m512i, b: __m512i) {
@@ -83,13 +83,13 @@ impl Sums {
         self.middle = xor3(self.middle, one, two);
     }
 
-    /// All that was added, as one element of the field.
+    /// The reduced total, as one element of the field.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq,pclmulqdq")]
     pub(super) fn reduced(self) -> __m128i {
         let low = _mm512_xor_si512(self.low, _mm512_bslli_epi128::<8>(self.middle));
         let high = _mm512_xor_si512(self.high, _mm512_bsrli_epi128::<8>(self.middle));
-        // Both are brought from four places to one side by side.
+        // The four places of both halves are added up together.
         let pairs = _mm512_xor_si512(
             _mm512_shuffle_i64x2::<0b01_00_01_00>(low, high),
             _mm512_shuffle_i64x2::<0b11_10_11_10>(low, high),
@@ -102,7 +102,8 @@ impl Sums {
     }
 }
 
-/// What a low word is worth 64 bits higher, beside itself 128 bits higher: see `low::polyval`.
+/// Reduction: a low word's multiple that is added 64 bits higher, beside the word itself 128 bits higher. See
+/// `low::polyval`.
 const POLYNOMIAL: i64 = 0xC200_0000_0000_0000_u64.cast_signed();
 
 #[inline]
@@ -112,7 +113,7 @@ fn fold_block(value: __m128i, polynomial: __m128i) -> __m128i {
     _mm_xor_si128(_mm_shuffle_epi32::<0x4E>(value), product)
 }
 
-/// Four products in the field.
+/// Four reduced products.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
 fn dot(a: __m512i, b: __m512i) -> __m512i {
@@ -128,7 +129,7 @@ fn dot(a: __m512i, b: __m512i) -> __m512i {
     _mm512_xor_si512(high, fold(fold(low)))
 }
 
-/// Turns the bytes of each block round.
+/// Reverses the bytes of each block.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) fn swapped(blocks: __m512i) -> __m512i {

@@ -1,4 +1,4 @@
-//! AES on 128-bit vectors, a block a vector, all under one key.
+//! AES on 128-bit vectors, one block a vector, all under one key.
 
 use super::vector::load_block;
 use super::{ROUND_KEYS_MAX, RoundKeys};
@@ -18,8 +18,8 @@ pub(super) fn spread<const ROUNDS: usize>(keys: RoundKeys<'_>) -> Keys {
     wide
 }
 
-/// Enciphers or deciphers blocks to which the first round key has been added; `last` is added in the last
-/// round.
+/// Enciphers or deciphers blocks to which the first round key has been added; `last` takes the place of the last round
+/// key.
 #[inline]
 #[target_feature(enable = "avx2,aes")]
 pub(super) fn rounds<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(

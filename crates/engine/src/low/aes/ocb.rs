@@ -1,27 +1,27 @@
 //! The parallel parts of OCB (RFC 7253): whole blocks of text and of associated data.
 //!
-//! Block `i` (from 1) is enciphered between two additions of Offset_i = Offset_{i-1} XOR L_{ntz(i)}, ntz being
-//! the number of trailing zeros (section 4.2). Offsets look serial and are not: counted from a multiple of
-//! 2^k, the next 2^k - 1 offsets differ from the one before them by the same XORs of L_0 .. L_{k-1} always,
-//! those that a Gray code picks. So with 2^k blocks in flight
+//! Block `i` (from 1) is enciphered between two additions of Offset_i = Offset_{i-1} XOR L_{ntz(i)}; ntz is the number
+//! of trailing zeros (section 4.2). Offsets look serial but are not. After a multiple of 2^k, the next 2^k - 1 offsets
+//! always differ from that multiple's offset by the same XORs of L_0 .. L_{k-1}, in the order of a Gray code. So with
+//! 2^k blocks in flight
 //!
 //! ```text
 //! Offset_{m+j} = Offset_m XOR relative[j]                          0 < j < 2^k, 2^k divides m
 //! Offset_{m+j} = Offset_m XOR relative[j-1] XOR L_{ntz(m+j)}       j = 2^k
 //! ```
 //!
-//! and `relative` is made once a key. All blocks of a pass are known from one offset, with one XOR each.
+//! and `relative` is computed once per key. One offset gives all offsets of a pass, with one XOR each.
 //!
-//! 1. The first round key and the offset are added in one instruction with the text; the last round key and
-//!    the offset are added together beforehand and go in as the last round's key. The mode then costs four
-//!    XORs a vector beside the instructions of AES, on other ports.
-//! 2. The sum of the plaintext is kept in as many places as a vector has, and folded at the end.
-//! 3. A pass that is not full is run on as many vectors as it needs, with masked loads and stores; what is
-//!    behind the text is not added to the sum.
+//! 1. First round key and offset are added to the text in one instruction. Last round key and offset are added
+//!    beforehand, and serve as the last round's key. The mode then costs four XORs a vector in addition to the AES
+//!    instructions, on other ports.
+//! 2. The sum of the plaintext is kept separately in each place of a vector, and folded at the end.
+//! 3. A pass that is not full uses as many vectors as it needs, with masked loads and stores; bytes after the text are
+//!    not added to the sum.
 //!
-//! Limit: two AES instructions on 512 bits a cycle, 55 GB/s with AES-128 at 4.3 GHz; 48 GB/s of it are reached
-//! on 64 KiB (as much when deciphering), 12 GB/s of 13.8 with eight blocks of 128 bits. The library's ECB carries
-//! the portable form at half that, with two passes over the text for the offsets.
+//! Limit: two AES instructions on 512 bits a cycle, 55 GB/s with AES-128 at 4.3 GHz. 64 KiB reach 48 GB/s, in both
+//! directions; with eight blocks of 128 bits 12 GB/s of 13.8. The portable form on the library's ECB reaches half that,
+//! with two passes over the text for the offsets.
 
 use super::Block;
 use crate::low::aws_lc::aes::AesSchedule;
@@ -33,10 +33,10 @@ pub(super) const WIDE_BLOCKS: usize = 32;
 
 /// The values that depend on the key alone (RFC 7253, 4.1); zero when dropped.
 pub(crate) struct OcbTable {
-    /// Offsets relative to that of a multiple of the number of blocks in flight; see above. The first is
-    /// that of the first block.
+    /// Offsets relative to the offset of a multiple of the number of blocks in flight; see above. The first entry is
+    /// for the first block.
     pub(super) relative: [Block; WIDE_BLOCKS],
-    /// L_0, L_1 and so on: the trailing zeros of a 64-bit number.
+    /// L_0, L_1 and so on, one for each number of trailing zeros of a 64-bit number.
     l: [Block; 64],
     star: Block,
     dollar: Block,
@@ -61,7 +61,7 @@ impl OcbTable {
         wipe_block(&mut value);
         let mut offset = [0; 16];
         for (at, relative) in self.relative.iter_mut().enumerate() {
-            // The last is left without its own L, which depends on the pass.
+            // The last entry lacks its own L, which depends on the pass.
             if at + 1 < WIDE_BLOCKS {
                 offset = xor(&offset, &self.l[(at + 1).trailing_zeros() as usize]);
             }
@@ -70,17 +70,17 @@ impl OcbTable {
         wipe_block(&mut offset);
     }
 
-    /// L_*.
+    /// L_* of RFC 7253, added to the offset for a last partial block.
     pub(crate) fn star(&self) -> &Block {
         &self.star
     }
 
-    /// L_$.
+    /// L_$ of RFC 7253, added to the checksum for the tag.
     pub(crate) fn dollar(&self) -> &Block {
         &self.dollar
     }
 
-    /// L_{ntz(i)}.
+    /// L_{ntz(i)} of RFC 7253, added to the offset for block number `i` (from 1).
     #[inline]
     pub(super) fn l(&self, i: u64) -> &Block {
         &self.l[(i | 1 << 63).trailing_zeros() as usize & 63]
@@ -94,7 +94,7 @@ impl Drop for OcbTable {
     }
 }
 
-/// What one run over text or associated data leaves behind.
+/// The results of one run over text or associated data.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct OcbSums {
     /// The offset of the last block.
@@ -104,26 +104,26 @@ pub(crate) struct OcbSums {
 }
 
 impl OcbSums {
-    /// Overwrites both.
+    /// Wipes offset and sum.
     pub(crate) fn wipe(&mut self) {
         wipe_block(&mut self.offset);
         wipe_block(&mut self.sum);
     }
 }
 
-/// The kernel for a key.
+/// The kernel for a processor.
 #[derive(Clone, Copy)]
 pub(crate) enum OcbKernel {
     /// 32 blocks in flight.
     Vaes(Avx512),
     /// Eight blocks in flight.
     Ni(Aes),
-    /// As many as the library has.
+    /// The library's ECB, with as many blocks in flight as the library has.
     Portable,
 }
 
 impl OcbKernel {
-    /// The best there is.
+    /// The best kernel for this processor.
     #[inline]
     pub(crate) fn choose(cpu: Cpu) -> OcbKernel {
         match cpu {
@@ -133,8 +133,8 @@ impl OcbKernel {
         }
     }
 
-    /// Enciphers the whole blocks of a text in place, from the first on. Bytes behind the last whole block are
-    /// left alone.
+    /// Enciphers the whole blocks of a text in place, counted from its first block. Bytes after the last whole block
+    /// are unchanged.
     pub(crate) fn encipher(
         self,
         key: &AesSchedule,
@@ -151,7 +151,7 @@ impl OcbKernel {
         }
     }
 
-    /// Deciphers likewise, with a schedule for deciphering.
+    /// As [`OcbKernel::encipher`], but deciphers, with a schedule for deciphering.
     pub(crate) fn decipher(
         self,
         key: &AesSchedule,

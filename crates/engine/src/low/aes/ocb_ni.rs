@@ -7,7 +7,7 @@ use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Aes;
 use std::arch::x86_64::*;
 
-/// Blocks in flight.
+/// The number of blocks in flight.
 const WIDE: usize = 8;
 
 ocb_doors!(Aes);
@@ -38,7 +38,7 @@ fn run<const ROUNDS: usize, const DECIPHER: bool>(
     finish(table, base, sum, rest.len())
 }
 
-/// `N` blocks between two additions of their offsets.
+/// Enciphers or deciphers `N` blocks between two additions of their offsets. Returns the sum of the plaintext so far.
 #[inline]
 #[target_feature(enable = "avx2,aes")]
 fn pass<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(
@@ -87,7 +87,7 @@ fn run_hash<const ROUNDS: usize>(keys: RoundKeys<'_>, table: &OcbTable, data: &[
     finish(table, base, sum, rest.len())
 }
 
-/// `N` blocks of associated data.
+/// Enciphers `N` blocks of associated data. Returns their sum so far.
 #[inline]
 #[target_feature(enable = "avx2,aes")]
 fn hash_pass<const ROUNDS: usize, const N: usize>(
@@ -118,7 +118,7 @@ fn full_pass(table: &OcbTable, base: __m128i, i: u64) -> [__m128i; WIDE] {
     offsets
 }
 
-/// The offset `blocks` after the base, beside the sum.
+/// The offset of the block `blocks` after the base, and the sum.
 #[inline]
 #[target_feature(enable = "avx2,aes")]
 fn finish(table: &OcbTable, base: __m128i, sum: __m128i, blocks: usize) -> OcbSums {

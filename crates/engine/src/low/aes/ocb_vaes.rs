@@ -7,7 +7,7 @@ use super::{Block, RoundKeys, Rounds};
 use crate::low::cpu::Avx512;
 use std::arch::x86_64::*;
 
-/// Vectors in flight.
+/// The number of vectors in flight, four blocks each.
 const WIDE: usize = WIDE_BLOCKS / 4;
 
 ocb_doors!(Avx512);
@@ -56,7 +56,7 @@ fn run<const ROUNDS: usize, const DECIPHER: bool>(
     finish(table, base, sum, blocks)
 }
 
-/// At most `N` vectors of text, but no full pass.
+/// Enciphers or deciphers at most `N` vectors of text, less than a full pass. Returns the sum of the plaintext so far.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn some<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(
@@ -133,7 +133,7 @@ fn between<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(
     rounds::<ROUNDS, N, DECIPHER>(keys, state, offsets)
 }
 
-/// Enciphers after an addition of the offsets.
+/// Enciphers after adding the offsets.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn enciphered<const ROUNDS: usize, const N: usize>(
@@ -147,7 +147,7 @@ fn enciphered<const ROUNDS: usize, const N: usize>(
     rounds::<ROUNDS, N, false>(keys, state, [keys[ROUNDS]; N])
 }
 
-/// The offsets of a full pass that ends with block `i`.
+/// All offsets of a full pass that ends with block `i`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn full_pass(table: &OcbTable, base: __m512i, i: u64) -> [__m512i; WIDE] {
@@ -157,7 +157,7 @@ fn full_pass(table: &OcbTable, base: __m512i, i: u64) -> [__m512i; WIDE] {
     offsets
 }
 
-/// The first offsets of a pass.
+/// The offsets of a pass, without the L of its last block.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn offsets<const N: usize>(table: &OcbTable, base: __m512i) -> [__m512i; N] {
@@ -169,14 +169,14 @@ fn offsets<const N: usize>(table: &OcbTable, base: __m512i) -> [__m512i; N] {
     offsets
 }
 
-/// The last offset of a pass, in all places.
+/// The last offset of a pass, copied to all places.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn last_of(offsets: [__m512i; WIDE]) -> __m512i {
     _mm512_shuffle_i32x4::<0b11_11_11_11>(offsets[WIDE - 1], offsets[WIDE - 1])
 }
 
-/// The offset `blocks` after the base, and the sum folded.
+/// The offset of the block `blocks` after the base, and the sum folded to one block.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn finish(table: &OcbTable, base: __m512i, sum: __m512i, blocks: usize) -> OcbSums {

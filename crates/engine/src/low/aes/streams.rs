@@ -1,16 +1,16 @@
-//! CBC enciphering and CBC-MAC of many streams at once, each with its own key, chaining value and place in
-//! its text (SP 800-38A, 6.2; the chain of SP 800-38B).
+//! CBC enciphering and CBC-MAC of many streams at once, each with its own key, chaining value and position in its text
+//! (SP 800-38A, 6.2; the chain of SP 800-38B).
 //!
-//! A chain is serial: the next block starts when the one before is done, and one stream leaves an AES unit
-//! idle for most of the time that an instruction takes. So streams are laid side by side, a *lane* each. The
-//! kernels take the state of all lanes and run every one of them on by the same number of blocks; which text
-//! is in which lane, and what follows when it ends, is decided above.
+//! A chain is serial: the next block starts when the one before is done, so one stream leaves an AES unit idle for most
+//! of an instruction's latency. Streams are therefore laid side by side, each in a *lane*. The kernels take the state
+//! of all lanes and advance every lane by the same number of blocks. The layer above decides which text is in which
+//! lane, and what follows when it ends.
 //!
-//! A lane whose text is too short for what is asked reads zeros and writes nothing. Idle lanes are made of
-//! this (an empty text), and so is the last block of a CMAC (XORed into the chaining value beforehand).
+//! A lane whose text is too short for the requested blocks reads zeros and writes nothing. That serves idle lanes (an
+//! empty text) and the last block of a CMAC (XORed into the chaining value beforehand).
 //!
-//! On 512-bit vectors four lanes share a vector, and a step is four blocks of each lane, so that text is read
-//! and written a whole vector at a time and turned round in registers:
+//! On 512-bit vectors four lanes share a vector. A step takes four blocks of each lane, so text is read and written a
+//! whole vector at a time, and transposed in registers:
 //!
 //! ```text
 //! text of lane 4v     a0 a1 a2 a3          a0 b0 c0 d0   first block of four lanes
@@ -21,57 +21,57 @@
 //! round key r         k0 k1 k2 k3   of lanes 4v .. 4v+3, laid so when a lane is loaded
 //! ```
 //!
-//! 1. Round keys are operands in memory: 44 vectors of them (AES-128) fit no registers, and a load goes with
-//!    each AES instruction for nothing.
-//! 2. The next step's text is read, turned and stored aside while this one is enciphered, the last one's
-//!    result, still in registers, turned and written: a quarter of each before every block. Read where it is
-//!    needed, text cost as much time again as the chains.
-//! 3. The first round key goes into the text as it is turned; the sum of text and first key goes into the
-//!    last round of the block before, as part of its key. The chain is then AES instructions alone, and the
-//!    ciphertext is got by one XOR beside it.
-//! 4. Every access to text is a slice with its length, looked at once a vector: a predictable branch on public
-//!    lengths, hidden behind the chains.
+//! 1. Round keys are operands in memory: 44 vectors of them (AES-128) exceed the registers, and each AES instruction
+//!    loads one at no cost.
+//! 2. While a step is enciphered, the next step's text is read, transposed and stored aside. The result of the step
+//!    before, still in registers, is transposed and written. A quarter of both goes before every block. When text was
+//!    read only at its use, it took as much time again as the chains.
+//! 3. The first round key is added to the text when it is transposed. The sum of text and first key is part of the last
+//!    round key of the block before. So the chain is AES instructions alone, and one XOR beside it gives the
+//!    ciphertext.
+//! 4. Every access to text is a slice with its length, checked once a vector: a predictable branch on public lengths,
+//!    hidden behind the chains.
 //!
-//! Limits, AES-128, 16 streams: a chain takes 10 latencies of an AES instruction a block, 9.6 ns here, which
-//! would be 26.6 GB/s; the AES units alone, two instructions on 512 bits a cycle, 55 GB/s. 16 texts of
-//! 4 KiB run at 20.4 GB/s where each starts on a cache line (11.9 ns for 16 blocks) and at 17-18 GB/s where
-//! most rows lie across two, from the scheduler down. Eight lanes of 128 bits: 8 GB/s.
+//! Limits, AES-128, 16 streams: a chain takes 10 latencies of an AES instruction a block, 9.6 ns here, which would be
+//! 26.6 GB/s; the AES units alone, two instructions on 512 bits a cycle, 55 GB/s. 16 texts of 4 KiB reach 20.4 GB/s if
+//! each starts on a cache line (11.9 ns for 16 blocks). They reach 17-18 GB/s if most rows cross two lines, because of
+//! the scheduler. Eight lanes of 128 bits: 8 GB/s.
 //!
-//! Where one such instruction is done a cycle (Intel, up to Emerald Rapids), 16 lanes are as many as it can use: the
-//! unit alone would be done with 26.6 GB/s at 4.16 GHz, the chains with 35. CMAC is at 79 % of the first there.
+//! Where the core executes one such instruction a cycle (Intel, up to Emerald Rapids), 16 lanes are as many as it can
+//! use. The unit alone would reach 26.6 GB/s at 4.16 GHz, the chains 35. CMAC is at 79 % of the first there.
 //!
 //! Tried and dropped: 32 lanes as eight vectors, with the staging of 2, on such a core (32 texts of 4 KiB: 7.7 GB/s
-//! beside 11.2, CMAC 10.8 beside 14.5, in turn: staging and keys fill twice the lines, and the unit was busy before);
-//! forms of one and two vectors for up to eight texts, with the number of vectors as a parameter of all this (two texts
-//! x1.4, but CMAC of 16 texts x0.89: four vectors were compiled otherwise); 32 lanes, and 16, without the staging of 2
-//! (9.6 and 11.8 GB/s); the writing and the reading of text at other places of a step (no difference, or slower); the
-//! result stored aside as well (2 KiB more to clear and wipe a batch); rows shifted in registers so that every store is
-//! one whole cache line (16 GB/s: it takes more than the crossings do); iterators zipped over the vectors (left rolled,
-//! with the vectors in memory: half the speed).
+//! instead of 11.2, CMAC 10.8 instead of 14.5, run in turn: staging and keys fill twice the lines, and the unit was
+//! busy before); forms of one and two vectors for up to eight texts, with the number of vectors as a parameter of all
+//! this (two texts x1.4, but CMAC of 16 texts x0.89: four vectors were compiled otherwise); 32 lanes, and 16, without
+//! the staging of 2 (9.6 and 11.8 GB/s); writing and reading of text at other places of a step (no difference, or
+//! slower); the result stored aside as well (2 KiB more to clear and wipe a batch); rows shifted in registers so that
+//! every store is one whole cache line (16 GB/s: it costs more than the crossings do); iterators zipped over the
+//! vectors (not unrolled, with the vectors in memory: half the speed).
 
 use super::{Block, ROUND_KEYS_MAX, RoundKeys, Rounds};
 use crate::low::cpu::{Aes, Avx512, Cpu};
 use crate::low::wipe;
 
-/// Most lanes of any kernel: four vectors of four blocks.
+/// At most this many lanes in any kernel: four vectors of four blocks.
 pub(crate) const LANES_MAX: usize = 4 * VECTORS;
 
-/// Vectors of 512 bits that one block of all lanes fills.
+/// The number of 512-bit vectors that hold one block of each lane.
 pub(super) const VECTORS: usize = 4;
 
-/// What a lane can run over: `&[u8]`, which a MAC reads, or `&mut [u8]`, which is enciphered in place.
+/// The text of a lane: `&[u8]`, which a MAC reads, or `&mut [u8]`, which is enciphered in place.
 pub(crate) trait LaneText: Default {
     /// Whether the chaining values are written over the text.
     const WRITES: bool;
-    /// Bytes of the text.
+    /// Length of the text in bytes.
     fn bytes(&self) -> usize;
-    /// `N` bytes from `at` on, if there are so many.
+    /// `N` bytes from `at` on; `None` if the text has fewer.
     fn part<const N: usize>(&self, at: usize) -> Option<&[u8; N]>;
-    /// The same, to be written. None as well where nothing is.
+    /// `N` bytes from `at` on, to be written; `None` if the text has fewer, or is only read.
     fn part_mut<const N: usize>(&mut self, at: usize) -> Option<&mut [u8; N]>;
-    /// As `part`, with a length known only now.
+    /// As `part`, with a length known at run time.
     fn slice(&self, at: usize, bytes: usize) -> Option<&[u8]>;
-    /// As `part_mut`, with a length known only now.
+    /// As `part_mut`, with a length known at run time.
     fn slice_mut(&mut self, at: usize, bytes: usize) -> Option<&mut [u8]>;
 }
 
@@ -123,48 +123,48 @@ impl LaneText for &mut [u8] {
     }
 }
 
-/// One block of each lane. Four neighbours are one vector of 512 bits.
+/// One block of each lane. Four neighbouring blocks are one 512-bit vector.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct LaneBlocks(pub(super) [Block; LANES_MAX]);
 
 impl LaneBlocks {
-    /// The blocks of four neighbours, of the `v`-th four.
+    /// The blocks of four neighbouring lanes, the `v`-th four.
     #[inline(always)]
     pub(super) fn vector(&self, v: usize) -> &[u8; 64] {
         self.0.as_flattened()[64 * v..].first_chunk().expect("four vectors")
     }
 
-    /// The same, to be written.
+    /// As [`LaneBlocks::vector`], to be written.
     #[inline(always)]
     pub(super) fn vector_mut(&mut self, v: usize) -> &mut [u8; 64] {
         self.0.as_flattened_mut()[64 * v..].first_chunk_mut().expect("four vectors")
     }
 }
 
-/// Keys, chaining values and places of all lanes; zero when dropped.
+/// Keys, chaining values and positions of all lanes; wiped when dropped.
 pub(crate) struct Lanes<T> {
-    /// Round by round, so that the keys of four neighbours are one vector.
+    /// Round by round, so that the keys of four neighbouring lanes are one vector.
     pub(super) keys: [LaneBlocks; ROUND_KEYS_MAX],
     pub(super) chains: LaneBlocks,
     pub(super) texts: [T; LANES_MAX],
-    /// Where in its text each lane stands, in bytes.
+    /// The position of each lane in its text, in bytes.
     pub(super) at: [usize; LANES_MAX],
     pub(super) rounds: Rounds,
-    /// Four blocks of text of each lane, turned round, twice: one half is worked on while the other comes.
+    /// Four transposed blocks of text of each lane, twice: one half is enciphered while the other is filled.
     pub(super) input: [Staging; 2],
 }
 
-/// For each four neighbours four vectors, each one block of the four.
+/// Four vectors for each four neighbouring lanes; each vector is one block of the four lanes.
 pub(super) type Staging = [[Row; 4]; VECTORS];
 
-/// One vector, where vectors lie.
+/// One vector, aligned as vectors are.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Row(pub(super) [u8; 64]);
 
 impl<T: LaneText> Lanes<T> {
-    /// Idle lanes for keys of so many rounds.
+    /// Idle lanes for keys of this many rounds.
     #[inline]
     pub(crate) fn new(rounds: Rounds) -> Lanes<T> {
         Lanes {
@@ -188,7 +188,7 @@ impl<T: LaneText> Lanes<T> {
         self.follow_with(lane, text);
     }
 
-    /// Puts another text into a lane, under the same key and chaining value.
+    /// Puts another text into a lane, which keeps key and chaining value.
     #[inline]
     pub(crate) fn follow_with(&mut self, lane: usize, text: T) {
         self.texts[lane] = text;
@@ -201,7 +201,7 @@ impl<T: LaneText> Lanes<T> {
         &mut self.chains.0[lane]
     }
 
-    /// Moves a lane to another place, leaving the first idle.
+    /// Moves a lane to another place; the first place becomes idle.
     #[inline]
     pub(crate) fn shift(&mut self, from: usize, to: usize) {
         for row in &mut self.keys[..=self.rounds.count()] {
@@ -212,7 +212,7 @@ impl<T: LaneText> Lanes<T> {
         self.at[to] = self.at[from];
     }
 
-    /// Runs the first `used` lanes on by `blocks` blocks each.
+    /// Advances the first `used` lanes by `blocks` blocks each.
     #[inline]
     pub(crate) fn run(&mut self, kernel: Kernel, used: usize, blocks: usize) {
         match kernel {
@@ -241,7 +241,7 @@ fn wipe_lanes(blocks: &mut LaneBlocks) {
     unsafe { wipe(blocks) }
 }
 
-/// The kernel that runs the lanes, of streams and of keys that are wrapped.
+/// The kernel for lanes of streams, and of keys to wrap.
 #[derive(Clone, Copy)]
 pub(crate) enum Kernel {
     /// Four blocks an instruction.
@@ -251,8 +251,8 @@ pub(crate) enum Kernel {
 }
 
 impl Kernel {
-    /// The best kernel there is; None where lanes go one after the other, and where the library's schedules
-    /// are no [`RoundKeys`].
+    /// The best kernel; `None` if lanes would run one after the other, or if the library's schedules are no
+    /// [`RoundKeys`].
     #[inline]
     pub(crate) fn choose(cpu: Cpu) -> Option<Kernel> {
         if !crate::low::aws_lc::internal::aes_hardware() {
@@ -261,7 +261,7 @@ impl Kernel {
         cpu.avx512.map(Kernel::Vaes).or(cpu.aes.map(Kernel::Ni))
     }
 
-    /// How many lanes it runs.
+    /// The number of lanes that the kernel runs.
     #[inline]
     pub(crate) fn lanes(self) -> usize {
         match self {

@@ -1,4 +1,4 @@
-//! CBC enciphering and CBC-MAC of eight streams with AES on 128-bit vectors: a lane a vector.
+//! CBC enciphering and CBC-MAC of eight streams with AES on 128-bit vectors: one lane a vector.
 
 use super::Rounds;
 use super::streams::{LaneText, Lanes};
@@ -7,10 +7,10 @@ use crate::low::cpu::Aes;
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-/// Streams side by side.
+/// The number of streams side by side.
 pub(super) const LANES: usize = 8;
 
-/// Runs the lanes on by `blocks` blocks each.
+/// Advances the lanes by `blocks` blocks each.
 #[inline]
 pub(super) fn run<T: LaneText>(_token: Aes, lanes: &mut Lanes<T>, blocks: usize) {
     // SAFETY: the token proves every feature that the kernel is compiled for.
@@ -35,7 +35,7 @@ fn run_on<const ROUNDS: usize, T: LaneText>(lanes: &mut Lanes<T>, blocks: usize)
     }
     let mut done = 0;
     for _ in 0..blocks {
-        // Loaded anew for each block: the compiler would keep keys on the stack, where nobody wipes them.
+        // Loaded anew for each block: otherwise the compiler would keep keys on the stack, where they are never wiped.
         let keys = black_box(&*keys);
         for (l, state) in state.iter_mut().enumerate() {
             if let Some(block) = texts[l].part(at[l].wrapping_add(done)) {

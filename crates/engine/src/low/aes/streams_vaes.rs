@@ -7,12 +7,12 @@ use crate::low::cpu::Avx512;
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-/// Streams side by side.
+/// The number of streams side by side.
 pub(super) const LANES: usize = LANES_MAX;
 /// Blocks of each lane in one step of the main loop: a whole vector of text.
 const STEP: usize = 4;
 
-/// Runs the lanes on by `blocks` blocks each.
+/// Advances the lanes by `blocks` blocks each.
 #[inline]
 pub(super) fn run<T: LaneText>(_token: Avx512, lanes: &mut Lanes<T>, blocks: usize) {
     // SAFETY: the token proves every feature that the kernel is compiled for.
@@ -78,7 +78,7 @@ fn run_on<const ROUNDS: usize, T: LaneText>(lanes: &mut Lanes<T>, blocks: usize)
     }
 }
 
-/// One to three blocks of every lane.
+/// Advances every lane by one to three blocks.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn run_rest<const ROUNDS: usize, T: LaneText>(
@@ -120,8 +120,8 @@ fn run_rest<const ROUNDS: usize, T: LaneText>(
     chains
 }
 
-/// One block of every lane, from the sum of chaining value, text and first round key. Gives the same sum for
-/// the block after, and the chaining values.
+/// Advances every lane by one block, from the sum of chaining value, text and first round key. Returns the same sum for
+/// the next block, and the chaining values.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn encipher<const ROUNDS: usize, T>(
@@ -129,7 +129,7 @@ fn encipher<const ROUNDS: usize, T>(
     mut state: [__m512i; VECTORS],
     (half, j): (usize, usize),
 ) -> ([__m512i; VECTORS], [__m512i; VECTORS]) {
-    // Loaded anew for each block: the compiler would keep keys on the stack, where nobody wipes them.
+    // Loaded anew for each block: otherwise the compiler would keep keys on the stack, where they are never wiped.
     let keys = black_box(&lanes.keys);
     for key in &keys[1..ROUNDS] {
         for v in 0..VECTORS {
@@ -155,8 +155,7 @@ fn add(mut state: [__m512i; VECTORS], input: &Staging, j: usize) -> [__m512i; VE
     state
 }
 
-/// Four blocks of text of each of four lanes into the input, block by block; zeros where a lane has no more
-/// text.
+/// Reads four blocks of text of each of four lanes into the input, block by block; zeros if a lane has no more text.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn fetch<T: LaneText>(lanes: &mut Lanes<T>, v: usize, half: usize, done: usize) {
@@ -170,7 +169,7 @@ fn fetch<T: LaneText>(lanes: &mut Lanes<T>, v: usize, half: usize, done: usize) 
     put_input(lanes, v, half, rows);
 }
 
-/// Rows of text, turned to blocks and XORed with the first round key.
+/// Transposes rows of text to blocks, and XORs them with the first round key.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn put_input<T>(lanes: &mut Lanes<T>, v: usize, half: usize, rows: [__m512i; 4]) {
@@ -180,7 +179,7 @@ fn put_input<T>(lanes: &mut Lanes<T>, v: usize, half: usize, rows: [__m512i; 4])
     }
 }
 
-/// The output over the text, if the lane has so much.
+/// Writes the output over the text, if the lane has that much text.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn write<T: LaneText>(lanes: &mut Lanes<T>, v: usize, done: usize, columns: [__m512i; STEP]) {
@@ -192,7 +191,7 @@ fn write<T: LaneText>(lanes: &mut Lanes<T>, v: usize, done: usize, columns: [__m
     }
 }
 
-/// Four vectors of four blocks, rows and columns exchanged: its own inverse.
+/// Transposes four vectors of four blocks; its own inverse.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn transpose(rows: [__m512i; 4]) -> [__m512i; 4] {

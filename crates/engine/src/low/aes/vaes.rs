@@ -4,10 +4,10 @@ use super::vector::load_block;
 use super::{Block, ROUND_KEYS_MAX, RoundKeys};
 use std::arch::x86_64::*;
 
-/// The round keys, each in all four places of a vector.
+/// The round keys, each copied to all four places of a vector.
 pub(super) type WideKeys = [__m512i; ROUND_KEYS_MAX];
 
-/// Spreads the round keys.
+/// Copies each round key to all four places of a vector.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn spread<const ROUNDS: usize>(keys: RoundKeys<'_>) -> WideKeys {
@@ -18,15 +18,15 @@ pub(super) fn spread<const ROUNDS: usize>(keys: RoundKeys<'_>) -> WideKeys {
     wide
 }
 
-/// One block in all four places.
+/// Copies one block to all four places.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn four_times(block: &Block) -> __m512i {
     _mm512_broadcast_i32x4(load_block(block))
 }
 
-/// Enciphers or deciphers blocks to which `first` has been added (the first round key, and what the mode adds
-/// there); `last` is added in the last round.
+/// Enciphers or deciphers blocks to which the first round key, and anything of the mode, has been added; `last` takes
+/// the place of the last round key.
 #[inline]
 #[target_feature(enable = "avx512f,vaes")]
 pub(super) fn rounds<const ROUNDS: usize, const N: usize, const DECIPHER: bool>(

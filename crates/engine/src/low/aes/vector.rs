@@ -3,7 +3,7 @@
 use super::Block;
 use std::arch::x86_64::*;
 
-/// 64 bytes as one vector.
+/// Loads 64 bytes as one vector.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
@@ -11,7 +11,7 @@ pub(super) fn load(bytes: &[u8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-/// One vector as 64 bytes.
+/// Stores one vector as 64 bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn store(bytes: &mut [u8; 64], value: __m512i) {
@@ -19,7 +19,7 @@ pub(super) fn store(bytes: &mut [u8; 64], value: __m512i) {
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), value) }
 }
 
-/// 32 bytes as the lower half of a vector, zeros above them.
+/// Loads 32 bytes as the lower half of a vector, with zeros above.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn load_half(bytes: &[u8; 32]) -> __m512i {
@@ -27,7 +27,7 @@ pub(super) fn load_half(bytes: &[u8; 32]) -> __m512i {
     _mm512_zextsi256_si512(unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) })
 }
 
-/// The lower half of a vector as 32 bytes.
+/// Stores the lower half of a vector as 32 bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn store_half(bytes: &mut [u8; 32], value: __m512i) {
@@ -35,7 +35,7 @@ pub(super) fn store_half(bytes: &mut [u8; 32], value: __m512i) {
     unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), _mm512_castsi512_si256(value)) }
 }
 
-/// A block as a vector.
+/// Loads a block as a vector.
 #[inline]
 #[target_feature(enable = "sse2")]
 pub(super) fn load_block(block: &Block) -> __m128i {
@@ -43,7 +43,7 @@ pub(super) fn load_block(block: &Block) -> __m128i {
     unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
 }
 
-/// A vector as a block.
+/// Stores a vector as a block.
 #[inline]
 #[target_feature(enable = "sse2")]
 pub(super) fn store_block(block: &mut Block, value: __m128i) {
@@ -51,7 +51,7 @@ pub(super) fn store_block(block: &mut Block, value: __m128i) {
     unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), value) }
 }
 
-/// At most 64 bytes as one vector, zeros after them.
+/// Loads at most 64 bytes as one vector, followed by zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) fn load_some(bytes: &[u8]) -> __m512i {
@@ -60,7 +60,7 @@ pub(super) fn load_some(bytes: &[u8]) -> __m512i {
     unsafe { _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()) }
 }
 
-/// The first bytes of a vector, at most 64.
+/// Stores the first bytes of a vector, at most 64.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) fn store_some(bytes: &mut [u8], value: __m512i) {
@@ -69,7 +69,7 @@ pub(super) fn store_some(bytes: &mut [u8], value: __m512i) {
     unsafe { _mm512_mask_storeu_epi8(bytes.as_mut_ptr().cast(), mask, value) }
 }
 
-/// As many ones as there are bytes, at most 64.
+/// A mask with a one for each byte, at most 64.
 #[inline]
 pub(super) fn mask(bytes: usize) -> u64 {
     if bytes >= 64 { u64::MAX } else { (1 << bytes) - 1 }

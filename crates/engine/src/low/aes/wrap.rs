@@ -1,8 +1,8 @@
 //! The wrapping function W of SP 800-38F (6.1, the six passes of RFC 3394, 2.2) and its inverse over many keys at once,
 //! each under its own wrapping key.
 //!
-//! Every step enciphers one block that is made of the result of the step before: a key of 256 bits in a key token takes
-//! 54 blocks of AES, one after the other. So keys are laid side by side, a *lane* each, all of the same length.
+//! Every step enciphers one block that depends on the step before: a 256-bit key in a key token takes 54 AES blocks in
+//! series. Keys are therefore laid side by side, each in a *lane*, all of the same length.
 //!
 //! ```text
 //! rows[0]   A  .  A  .  A  .  A  .    left halves: the first semiblock of four lanes
@@ -10,10 +10,9 @@
 //! a step    A R_i A R_i A R_i A R_i   enciphered: its left halves, XORed with the step's number, are the next A; all of it is rows[i]
 //! ```
 //!
-//! The halves that are marked with a point are never read. So a step takes one load, one blend and one store beside the
-//! AES.
+//! The halves marked with a point are never read. So a step takes one load, one blend and one store in addition to AES.
 //!
-//! Limit, AES-256: 14 latencies of an AES instruction a step; four vectors of 512 bits fill what one leaves idle.
+//! Limit, AES-256: 14 latencies of an AES instruction a step; four 512-bit vectors fill the idle time of one.
 
 pub(crate) use super::streams::Kernel;
 use super::streams::{LANES_MAX, LaneBlocks};
@@ -26,24 +25,24 @@ pub(crate) const SEMIBLOCK: usize = 8;
 /// Passes over the semiblocks.
 pub(crate) const PASSES: usize = 6;
 
-/// Wrapping keys and texts of all lanes; zero when dropped.
+/// Wrapping keys and texts of all lanes; wiped when dropped.
 pub(crate) struct Lanes {
-    /// Round by round, so that the keys of four neighbours are one vector.
+    /// Round by round, so that the keys of four neighbouring lanes are one vector.
     pub(super) keys: [LaneBlocks; ROUND_KEYS_MAX],
-    /// Semiblock by semiblock: the first in the left halves, the others in the right ones.
+    /// Semiblock by semiblock: the first in left halves, the others in right halves.
     pub(super) rows: Vec<LaneBlocks>,
     pub(super) rounds: Rounds,
 }
 
 impl Lanes {
-    /// Idle lanes for wrapping keys of so many rounds and texts of so many semiblocks.
+    /// Idle lanes for wrapping keys of this many rounds and texts of this many semiblocks.
     pub(crate) fn new(rounds: Rounds, semiblocks: usize) -> Lanes {
         let idle = LaneBlocks([[0; 16]; LANES_MAX]);
         Lanes { keys: [idle; ROUND_KEYS_MAX], rows: vec![idle; semiblocks], rounds }
     }
 
-    /// Puts a text into a lane, which has as many semiblocks as the lanes were made for. The keys, of the direction in
-    /// which the lanes will run, must have their number of rounds.
+    /// Puts a text into a lane. The text must have the lanes' number of semiblocks. The keys must have the lanes'
+    /// number of rounds, and belong to the direction in which the lanes will run.
     #[inline]
     pub(crate) fn load(&mut self, lane: usize, keys: RoundKeys<'_>, text: &[u8]) {
         debug_assert_eq!(keys.rounds(), self.rounds);
@@ -57,7 +56,7 @@ impl Lanes {
         }
     }
 
-    /// Writes what became of a lane's text over it.
+    /// Copies the lane's result over the text.
     #[inline]
     pub(crate) fn store(&mut self, lane: usize, text: &mut [u8]) {
         let (semiblocks, _) = text.as_chunks_mut::<SEMIBLOCK>();
@@ -76,7 +75,7 @@ impl Lanes {
     }
 }
 
-/// The door of a kernel, `run`, behind which its function `fill` is chosen by rounds and direction.
+/// The safe entry point of a kernel, `run`, which calls the kernel's function `fill` for rounds and direction.
 #[cfg(target_arch = "x86_64")]
 macro_rules! door {
     ($token:ty, $features:literal) => {
@@ -105,7 +104,7 @@ macro_rules! door {
 #[cfg(target_arch = "x86_64")]
 pub(super) use door;
 
-/// The half of a lane's block in which semiblock `at` stands.
+/// The half of a lane's block that holds semiblock `at`.
 #[inline]
 fn half(row: &mut LaneBlocks, lane: usize, at: usize) -> &mut [u8; SEMIBLOCK] {
     let (halves, _) = row.0[lane].as_chunks_mut::<SEMIBLOCK>();

@@ -1,4 +1,4 @@
-//! The wrapping function of eight keys with AES on 128-bit vectors: a lane a vector.
+//! The wrapping function for eight keys with AES on 128-bit vectors: one lane a vector.
 
 use super::streams_ni::LANES;
 use super::vector::{load_block, store_block};
@@ -32,7 +32,8 @@ fn run_on<const ROUNDS: usize, const ENCIPHER: bool, const USED: usize>(lanes: &
                 number += 1;
             }
             let count = _mm_set_epi64x(0, number.swap_bytes() as i64);
-            // Loaded anew in each step: the compiler would keep these keys on the stack, where nobody wipes them.
+            // Loaded anew in each step: otherwise the compiler would keep these keys on the stack, where they are never
+            // wiped.
             let first_key = black_box(&keys[0]);
             let mut state = left;
             for l in 0..USED {

@@ -1,4 +1,4 @@
-//! The wrapping function of sixteen keys with AES on 512-bit vectors: four lanes a vector.
+//! The wrapping function for sixteen keys with AES on 512-bit vectors: four lanes a vector.
 
 use super::streams::VECTORS;
 use super::vector::{load, store};
@@ -12,10 +12,10 @@ const LEFT: __mmask8 = 0b0101_0101;
 
 door!(Avx512, "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes");
 
-/// One vector for up to four lanes, else all.
+/// Uses one vector for up to four lanes, else all vectors.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn fill<const ROUNDS: usize, const ENCIPHER: bool>(lanes: &mut Lanes, used: usize) {
-    // Two widths: a jump through a table would have to be told from one that a secret steers.
+    // Two widths only: with more, the timing test could not tell the jump table from a jump that a secret steers.
     if used <= 4 {
         run_on::<ROUNDS, ENCIPHER, 1>(lanes);
     } else {
@@ -36,7 +36,8 @@ fn run_on<const ROUNDS: usize, const ENCIPHER: bool, const V: usize>(lanes: &mut
                 number += 1;
             }
             let count = _mm512_maskz_set1_epi64(LEFT, number.swap_bytes() as i64);
-            // Loaded anew in each step: the compiler would keep these keys on the stack, where nobody wipes them.
+            // Loaded anew in each step: otherwise the compiler would keep these keys on the stack, where they are never
+            // wiped.
             let first_key = black_box(&keys[0]);
             let mut state = left;
             for v in 0..V {

@@ -12,7 +12,7 @@ use std::ptr;
 /// Length of a whole tag in bytes.
 pub(crate) const TAG_BYTES: usize = 16;
 
-/// A prepared key: what the mode makes of it, in one allocation that does not move; zero when dropped.
+/// A prepared key in the mode's form, in one allocation that does not move; wiped when dropped.
 pub(crate) struct AeadContext(Box<EVP_AEAD_CTX>);
 
 // SAFETY: the context is plain data once made (the library's state of either mode holds no pointers to itself and no
@@ -36,13 +36,13 @@ impl AeadContext {
         AeadContext::new(aead, key)
     }
 
-    /// ChaCha20-Poly1305. None for want of memory alone.
+    /// ChaCha20-Poly1305. `None` only if there is no memory.
     pub(crate) fn chacha20_poly1305(key: &[u8; 32]) -> Option<AeadContext> {
         // SAFETY: takes no arguments and returns a pointer to a static description.
         AeadContext::new(unsafe { EVP_aead_chacha20_poly1305() }, key)
     }
 
-    /// `key` has the length that the description asks for.
+    /// Prepares a key, which must have the length that `aead` asks for.
     fn new(aead: *const EVP_AEAD, key: &[u8]) -> Option<AeadContext> {
         let mut context = Box::<EVP_AEAD_CTX>::new_uninit();
         // SAFETY: writes zeros over the whole context, for which zeros are valid.
@@ -56,8 +56,8 @@ impl AeadContext {
         (made == 1).then_some(AeadContext(context))
     }
 
-    /// Enciphers `data` in place and writes the whole tag. False for a nonce that the mode does not take or a text
-    /// beyond its limit: GCM takes any but an empty one and 2^36 - 32 bytes, ChaCha20-Poly1305 12 bytes and 2^38 - 64.
+    /// Enciphers `data` in place and writes the whole tag. False if the mode refuses the nonce or the text's length.
+    /// GCM takes any nonce but an empty one and 2^36 - 32 bytes, ChaCha20-Poly1305 12 bytes and 2^38 - 64.
     #[inline]
     #[must_use]
     pub(crate) fn seal(&self, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &mut [u8; TAG_BYTES]) -> bool {
@@ -84,14 +84,14 @@ impl AeadContext {
         sealed == 1 && tag_bytes == TAG_BYTES
     }
 
-    /// Checks the tag, whole or cut to its first bytes, and deciphers `data` in place. False, with `data`
-    /// wiped, if it does not fit.
+    /// Verifies the tag, whole or cut to its first bytes, and deciphers `data` in place. If the tag is wrong, false,
+    /// and `data` is wiped.
     #[must_use]
     pub(crate) fn open(&self, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &[u8]) -> bool {
         let opened = if tag.len() == TAG_BYTES {
             open_with(&self.0, nonce, aad, data, tag)
         } else {
-            // The library compares exactly as many bytes as the context says: a copy says fewer.
+            // The library compares the number of bytes that the context states: a copy of it states fewer.
             let Ok(tag_bytes) = u8::try_from(tag.len()) else {
                 wipe_bytes(data);
                 return false;
@@ -126,7 +126,7 @@ impl Drop for AeadContext {
     }
 }
 
-/// Room for a copy of a context; zero when dropped.
+/// Room for a copy of a context; wiped when dropped.
 struct Shortened(Box<MaybeUninit<EVP_AEAD_CTX>>);
 
 impl Drop for Shortened {

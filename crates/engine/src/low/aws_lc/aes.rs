@@ -12,14 +12,14 @@ use aws_lc_sys::{
 /// Block length of AES in bytes.
 pub(crate) const AES_BLOCK_BYTES: usize = 16;
 
-/// By how many bytes a wrapped key is longer at the most.
+/// A wrapped key is at most this many bytes longer than the key.
 const WRAPPING_BYTES_MAX: usize = 15;
-/// Text that a MAC enciphers into scratch in one go.
+/// A MAC enciphers this many bytes of text into scratch memory at a time.
 const SCRATCH_BYTES: usize = 1024;
-/// The same for a short text.
+/// As [`SCRATCH_BYTES`], for a short text.
 const SCRATCH_BYTES_SHORT: usize = 64;
 
-/// One direction's key schedule; zero when dropped.
+/// A key schedule for one direction; wiped when dropped.
 pub(crate) struct AesSchedule(AES_KEY);
 
 impl AesSchedule {
@@ -47,14 +47,14 @@ impl AesSchedule {
         unsafe { AES_set_decrypt_key(key.as_ptr(), bits, &mut self.0) == 0 }
     }
 
-    /// The round keys, where the library uses AES instructions and so holds them in their form. None
-    /// otherwise, and before the schedule is filled.
+    /// The round keys in the form of the AES instructions. `None` if the library does not use these, or the schedule is
+    /// not filled.
     #[inline]
     pub(crate) fn round_keys(&self) -> Option<RoundKeys<'_>> {
         if !internal::aes_hardware() {
             return None;
         }
-        // The library counts the rounds in this form without the last.
+        // The library's count of rounds in this form omits the last one.
         let rounds = match self.0.rounds {
             9 => Rounds::Ten,
             11 => Rounds::Twelve,
@@ -67,8 +67,7 @@ impl AesSchedule {
         Some(RoundKeys::new(unsafe { &*words.cast() }, rounds))
     }
 
-    /// ECB over whole blocks, in the direction the schedule was filled for; a last partial block is left as
-    /// it is.
+    /// ECB over whole blocks, in the direction of the schedule; a partial last block is unchanged.
     pub(crate) fn ecb(&self, encipher: bool, data: &mut [u8]) {
         debug_assert!(data.len().is_multiple_of(AES_BLOCK_BYTES));
         if internal::aes_ecb_hardware(&self.0, encipher, data) {
@@ -81,7 +80,7 @@ impl AesSchedule {
         }
     }
 
-    /// CBC over whole blocks, in the direction the schedule was filled for; `chain` takes the chaining value.
+    /// CBC over whole blocks, in the direction of the schedule; updates the chaining value `chain`.
     pub(crate) fn cbc(&self, encipher: bool, chain: &mut [u8; 16], data: &mut [u8]) {
         debug_assert!(data.len().is_multiple_of(AES_BLOCK_BYTES));
         let bytes = data.len() - data.len() % AES_BLOCK_BYTES;
@@ -96,8 +95,8 @@ impl AesSchedule {
         }
     }
 
-    /// CTR with a counter of 128 bits, big-endian, from `counter` on, which is left at the next unused value.
-    /// The schedule must be one for enciphering.
+    /// CTR with a big-endian counter of 128 bits, which starts at `counter`; that becomes the next unused value. The
+    /// schedule must be for enciphering.
     pub(crate) fn ctr(&self, counter: &mut [u8; 16], data: &mut [u8]) {
         if data.is_empty() {
             return;
@@ -120,9 +119,9 @@ impl AesSchedule {
         wipe_block(&mut keystream);
     }
 
-    /// CFB with whole blocks of feedback over any length. `chain` is the last block of cipher text or, `used`
-    /// bytes into a block, those of cipher text and then key stream. The schedule must be one for
-    /// enciphering, in both directions.
+    /// CFB with feedback of whole blocks, over any length. `chain` is the last ciphertext block; `used` bytes into a
+    /// block, that many bytes of ciphertext and then key stream. The schedule must be for enciphering, in both
+    /// directions.
     pub(crate) fn cfb(&self, encipher: bool, chain: &mut [u8; 16], used: &mut usize, data: &mut [u8]) {
         if data.is_empty() {
             return;
@@ -145,8 +144,8 @@ impl AesSchedule {
         *used = place as usize;
     }
 
-    /// KWP of SP 800-38F (RFC 5649) of a key. None of no bytes, and of 2^32 or more. The schedule must be one for
-    /// enciphering.
+    /// Wraps a key by KWP of SP 800-38F (RFC 5649). `None` for an empty key or 2^32 bytes and more. The schedule must
+    /// be for enciphering.
     pub(crate) fn wrap_padded(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut wrapped = vec![0; key.len().checked_add(WRAPPING_BYTES_MAX)?];
         let mut bytes = 0;
@@ -165,9 +164,9 @@ impl AesSchedule {
         (done == 1).then_some(wrapped)
     }
 
-    /// Undoes [`AesSchedule::wrap_padded`] into `key`, which is as long as `wrapped`: the length of the key, whose
-    /// bytes come first. None where it does not open; then `key` holds anything. The schedule must be one for
-    /// deciphering.
+    /// Undoes [`AesSchedule::wrap_padded`] into `key`, which must be as long as `wrapped`. Returns the length of the
+    /// key, whose bytes come first. `None` if unwrapping fails; `key` then holds arbitrary bytes. The schedule must be
+    /// for deciphering.
     pub(crate) fn unwrap_padded(&self, wrapped: &[u8], key: &mut [u8]) -> Option<usize> {
         if wrapped.len() < AES_BLOCK_BYTES || !wrapped.len().is_multiple_of(8) || key.len() != wrapped.len() {
             return None;
@@ -188,10 +187,10 @@ impl AesSchedule {
         (done == 1 && bytes <= key.len()).then_some(bytes)
     }
 
-    /// CBC over whole blocks of a text that is not to be changed; only the chaining value comes out.
+    /// Runs CBC over whole blocks of a text without changing it; only the chaining value is kept.
     #[inline]
     pub(crate) fn cbc_mac(&self, chain: &mut [u8; 16], text: &[u8]) {
-        // Clearing the scratch is a good part of the time of a short text.
+        // For a short text, clearing the scratch memory takes a good part of the time.
         if text.len() <= SCRATCH_BYTES_SHORT {
             self.cbc_mac_over::<SCRATCH_BYTES_SHORT>(chain, text);
         } else {

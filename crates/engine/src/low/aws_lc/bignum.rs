@@ -1,4 +1,4 @@
-//! Big numbers of the bound library as owned values; every one is wiped when dropped.
+//! Big numbers of the bound library as owned values, each wiped when dropped.
 
 use aws_lc_sys as lc;
 
@@ -11,7 +11,7 @@ unsafe impl Send for Bignum {}
 unsafe impl Sync for Bignum {}
 
 impl Bignum {
-    /// Zero. Panics only when memory cannot be had.
+    /// Zero. Panics only if there is no memory.
     pub(super) fn new() -> Bignum {
         // SAFETY: takes no arguments; the result is checked.
         let number = unsafe { lc::BN_new() };
@@ -19,14 +19,14 @@ impl Bignum {
         Bignum(number)
     }
 
-    /// From big-endian bytes. Panics only when memory cannot be had.
+    /// The number of big-endian bytes. Panics only if there is no memory.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Bignum {
         let number = Bignum::new();
         number.set_bytes(bytes);
         number
     }
 
-    /// Becomes these big-endian bytes. Panics only when memory cannot be had.
+    /// Sets the number to that of big-endian bytes. Panics only if there is no memory.
     pub(super) fn set_bytes(&self, bytes: &[u8]) {
         // SAFETY: pointer and length come from one slice; the number is ours.
         let filled = unsafe { lc::BN_bin2bn(bytes.as_ptr(), bytes.len(), self.0) };
@@ -41,7 +41,7 @@ impl Drop for Bignum {
     }
 }
 
-/// Scratch that the library's number functions ask for.
+/// Scratch numbers that the library's functions need.
 pub(super) struct Scratch(pub(super) *mut lc::BN_CTX);
 
 impl Scratch {
@@ -60,7 +60,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Writes a number of the library's big-endian over the whole slice; false if it does not fit or is null.
+/// Writes a number of the library, big-endian, over the whole slice; false if it does not fit or is null.
 pub(super) fn to_bytes(number: *const lc::BIGNUM, out: &mut [u8]) -> bool {
     // SAFETY: a null pointer is not passed on; otherwise the callers pass numbers that outlive the call.
     !number.is_null() && unsafe { lc::BN_bn2bin_padded(out.as_mut_ptr(), out.len(), number) } == 1
@@ -75,7 +75,7 @@ pub(super) fn bits(number: *const lc::BIGNUM) -> usize {
     unsafe { lc::BN_num_bits(number) as usize }
 }
 
-/// Forgets the library's per-thread queue of errors, so that one failure says nothing about the next call.
+/// Clears the library's per-thread error queue, so that one failure does not affect the next call.
 pub(crate) fn clear_errors() {
     // SAFETY: takes no arguments; touches this thread's queue only.
     unsafe { lc::ERR_clear_error() }
@@ -93,7 +93,7 @@ pub(super) fn mod_inverse(value: &Bignum, modulus: &Bignum, scratch: &Scratch) -
     Some(inverse)
 }
 
-/// `number - 1`; the number must not be zero.
+/// `number - 1`; `None` if the number is zero or the library fails.
 pub(super) fn minus_one(number: &Bignum) -> Option<Bignum> {
     let less = Bignum::new();
     // SAFETY: two live numbers and the library's constant one.
@@ -101,7 +101,7 @@ pub(super) fn minus_one(number: &Bignum) -> Option<Bignum> {
     (done == 1).then_some(less)
 }
 
-/// `a * b`.
+/// `a * b`; `None` if the library fails.
 pub(super) fn product(a: &Bignum, b: &Bignum, scratch: &Scratch) -> Option<Bignum> {
     let result = Bignum::new();
     // SAFETY: live objects; the result is distinct from the factors.

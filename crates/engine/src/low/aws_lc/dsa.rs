@@ -24,7 +24,7 @@ pub(crate) struct DsaParts<'a> {
 }
 
 impl DsaObject {
-    /// The numbers are looked at when the key signs.
+    /// Makes a key without checking the numbers: signing checks them.
     pub(crate) fn new(parts: &DsaParts<'_>) -> DsaObject {
         // SAFETY: takes no arguments; the result is checked.
         let key = unsafe { lc::DSA_new() };
@@ -42,8 +42,8 @@ impl DsaObject {
         key
     }
 
-    /// Signs a digest, of which the first octets count, as many as the order has; r and s go big-endian into the two
-    /// halves of `out`. False where the numbers are no key, or do not fit.
+    /// Signs the first bytes of a digest, as many as the order has. r and s go big-endian into the two halves of `out`.
+    /// False if the numbers are no valid key, or r or s does not fit.
     #[must_use]
     pub(crate) fn sign(&self, digest: &[u8], out: &mut [u8]) -> bool {
         // SAFETY: pointer and length come from one slice; the key lives; the result is checked.

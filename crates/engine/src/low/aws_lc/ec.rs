@@ -1,15 +1,15 @@
 //! Elliptic curves P-224, P-256, P-384 and P-521 (SP 800-186), secp256k1 (SEC 2), brainpoolP256r1 and brainpoolP384r1
 //! (RFC 5639): keys, ECDSA (FIPS 186-5) and ECDH (SP 800-56A).
 //!
-//! The library has no curves of Brainpool. It computes on them by the constant-time code that it has for any prime
-//! field, which secp256k1 uses as well.
+//! The library has no Brainpool curves. It computes on them with its constant-time code for any prime field, which
+//! secp256k1 uses too.
 
 use super::bignum::{Bignum, Scratch, clear_errors, to_bytes};
 use aws_lc_sys as lc;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The curves.
+/// The curves that this module supports.
 #[derive(Clone, Copy)]
 pub(crate) enum Group {
     P224,
@@ -22,7 +22,7 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    /// Lives as long as the process.
+    /// The library's object for the curve, which lives as long as the process.
     fn object(self) -> *const lc::EC_GROUP {
         static BRAINPOOL_P256: OnceLock<CurveObject> = OnceLock::new();
         static BRAINPOOL_P384: OnceLock<CurveObject> = OnceLock::new();
@@ -53,7 +53,7 @@ struct Parameters<const BYTES: usize> {
     order: [u8; BYTES],
 }
 
-/// A curve that the library does not know by number. Never freed.
+/// A curve without a number in the library. Never freed.
 struct CurveObject(*const lc::EC_GROUP);
 
 // SAFETY: tied to no thread; only read after it was made.
@@ -105,7 +105,7 @@ impl EcKey {
         unsafe { lc::EC_KEY_get0_group(self.0) }
     }
 
-    /// A new key pair; None only when the library fails inside.
+    /// Generates a key pair; `None` only if the library fails internally.
     pub(crate) fn generate(curve: Group) -> Option<EcKey> {
         let key = EcKey::empty(curve);
         // SAFETY: a live key with a group, changed before it is shared.
@@ -113,7 +113,7 @@ impl EcKey {
         checked(made == 1, key)
     }
 
-    /// From a private scalar, big-endian. None unless 0 < scalar < order.
+    /// The key of a big-endian private scalar. `None` unless 0 < scalar < order.
     pub(crate) fn from_private(curve: Group, scalar: &[u8]) -> Option<EcKey> {
         let key = EcKey::empty(curve);
         let scalar = Bignum::from_bytes(scalar);
@@ -129,7 +129,7 @@ impl EcKey {
         checked(made, key)
     }
 
-    /// From an encoded public point (SEC 1: uncompressed or compressed). None unless it is on the curve.
+    /// The key of an encoded public point (SEC 1: uncompressed or compressed). `None` unless it is on the curve.
     pub(crate) fn from_public(curve: Group, encoded: &[u8]) -> Option<EcKey> {
         let key = EcKey::empty(curve);
         let point = Point::decode(key.group(), encoded)?;
@@ -165,8 +165,8 @@ impl EcKey {
         (bytes != 0).then_some(encoded)
     }
 
-    /// Signs a digest; r and s go big-endian into the two halves of `out`. False only when there is no
-    /// private part or the library fails inside.
+    /// Signs a digest; r and s go big-endian into the two halves of `out`. False only if there is no private part or
+    /// the library fails internally.
     #[must_use]
     pub(crate) fn sign(&self, digest: &[u8], out: &mut [u8]) -> bool {
         // SAFETY: pointer and length come from one slice; the key lives; the result is checked.
@@ -211,8 +211,8 @@ impl EcKey {
         fits
     }
 
-    /// The x coordinate of private scalar times the peer's point, over the whole slice, which must be as
-    /// long as the field. False if the peer's point is not a key of this curve or there is no private part.
+    /// Writes the x coordinate of the private scalar times the peer's point over the whole slice, which must be as long
+    /// as the field. False if the peer's point is not a key of this curve or there is no private part.
     #[must_use]
     pub(crate) fn ecdh(&self, peer: &[u8], out: &mut [u8]) -> bool {
         let Some(peer) = Point::decode(self.group(), peer) else { return false };
@@ -242,7 +242,7 @@ impl Point {
         Point(point)
     }
 
-    /// None unless the bytes encode a point of the curve other than infinity.
+    /// Decodes a point; `None` unless the bytes encode a point of the curve other than infinity.
     fn decode(group: *const lc::EC_GROUP, encoded: &[u8]) -> Option<Point> {
         let point = Point::new(group);
         // SAFETY: live objects of one group; pointer and length come from one slice.

@@ -59,12 +59,12 @@ impl HashContext {
     pub(crate) fn sha512() -> HashContext {
         started!(Sha512, lc::SHA512_CTX, SHA512_Init)
     }
-    /// Panics only when memory for the state cannot be had.
+    /// A SHA-3 hash. Panics only if there is no memory for the state.
     pub(crate) fn sha3(bytes: Sha3Bytes) -> HashContext {
         HashContext::Sha3(Sha3Context::new(bytes))
     }
 
-    /// Takes more of the text.
+    /// Adds text to the hash.
     pub(crate) fn update(&mut self, text: &[u8]) {
         let (data, bytes) = (text.as_ptr().cast(), text.len());
         // SAFETY: each context was started by its own `Init`; pointer and length come from one slice; these
@@ -83,8 +83,8 @@ impl HashContext {
         };
     }
 
-    /// Ends the hash: the digest in the first bytes of the result, zeros after it. Nothing may be done with it after
-    /// this; it is not moved, which would leave a copy of its state.
+    /// Ends the hash: returns the digest, followed by zeros. The hash must not be used afterwards. It is not moved,
+    /// since that would leave a copy of its state.
     pub(crate) fn finish(&mut self) -> [u8; 64] {
         let mut digest = [0; 64];
         let out = digest.as_mut_ptr();
@@ -105,8 +105,8 @@ impl HashContext {
         digest
     }
 
-    /// The chaining state of a hash that stands on a block border, big-endian words, and the text's length
-    /// so far in bytes. None inside a block, and for SHA-3.
+    /// The chaining state of a hash at a block boundary, in big-endian words, and the length of the text so far in
+    /// bytes. `None` inside a block, and for SHA-3.
     pub(crate) fn chaining(&self) -> Option<(Vec<u8>, u64)> {
         fn words32(h: &[u32], low: u32, high: u32, pending: u32) -> Option<(Vec<u8>, u64)> {
             let bits = (u64::from(high) << 32) | u64::from(low);
@@ -123,7 +123,7 @@ impl HashContext {
         }
     }
 
-    /// The chaining state of SHA-1 or SHA-2 with 32-bit words on a block border. None for the others, and
+    /// The chaining state of SHA-1, or of SHA-2 with 32-bit words, at a block boundary. `None` for other hashes, and
     /// inside a block.
     pub(crate) fn chaining_words(&self) -> Option<[u32; 8]> {
         match self {
@@ -135,7 +135,7 @@ impl HashContext {
         }
     }
 
-    /// The same of SHA-2 with 64-bit words.
+    /// The chaining state of SHA-2 with 64-bit words, at a block boundary. `None` for other hashes, and inside a block.
     pub(crate) fn wide_chaining_words(&self) -> Option<[u64; 8]> {
         match self {
             HashContext::Sha384(c) | HashContext::Sha512(c) => (c.num == 0).then_some(c.h),
@@ -143,8 +143,8 @@ impl HashContext {
         }
     }
 
-    /// Lets `compress` take whole blocks of text, so many bytes, into the chaining value of SHA-1. False,
-    /// without calling it, inside a block and for the others.
+    /// Lets `compress` take `bytes` bytes of whole text blocks into the chaining value of SHA-1. False, without calling
+    /// it, inside a block and for other hashes.
     #[must_use]
     pub(crate) fn take_sha1_blocks(&mut self, bytes: u64, compress: impl FnOnce(&mut [u32; 5])) -> bool {
         let HashContext::Sha1(c @ lc::SHA_CTX { num: 0, .. }) = self else { return false };
@@ -154,8 +154,8 @@ impl HashContext {
         true
     }
 
-    /// Continues from a chaining state as `chaining` gives it. False, changing nothing, if the words are
-    /// not as many as this hash has, the length is not whole blocks or is too long to count, or for SHA-3.
+    /// Continues from a chaining state of [`HashContext::chaining`]. False, with no change, for SHA-3, a wrong number
+    /// of words, or a length that is not whole blocks or too long.
     #[must_use]
     pub(crate) fn set_chaining(&mut self, words: &[u8], text_bytes: u64) -> bool {
         fn set32(h: &mut [u32], words: &[u8]) -> bool {
@@ -199,7 +199,7 @@ impl HashContext {
     }
 }
 
-/// Takes whole blocks into a chaining value, with the library's best code for one text.
+/// Compresses whole blocks into a chaining value, with the library's best code for one text.
 pub(crate) fn compress_alone(family: ShaFamily, words: &mut [u32; 8], blocks: &[[u8; 64]]) {
     match family {
         ShaFamily::Sha1 => {
@@ -212,7 +212,7 @@ pub(crate) fn compress_alone(family: ShaFamily, words: &mut [u32; 8], blocks: &[
                 words[..5].copy_from_slice(&c.h);
             }
         }
-        // The library's code takes one block before it looks how many there are.
+        // The library's code compresses one block before it looks at their number.
         ShaFamily::Sha256 if blocks.is_empty() => {}
         // SAFETY: eight words are a chaining value, and the pointer is of as many blocks, of which there is one at
         // least.
@@ -222,7 +222,7 @@ pub(crate) fn compress_alone(family: ShaFamily, words: &mut [u32; 8], blocks: &[
     }
 }
 
-/// The same for SHA-384 and SHA-512.
+/// As [`compress_alone`], for SHA-384 and SHA-512.
 pub(crate) fn compress_alone_wide(words: &mut [u64; 8], blocks: &[[u8; 128]]) {
     let mut context = HashContext::sha512();
     if let HashContext::Sha512(c) = &mut context {
@@ -265,7 +265,7 @@ impl Drop for HashContext {
     }
 }
 
-/// SHA-3 by way of the library's general interface, the only one it has for it. The state is on the heap.
+/// SHA-3 through the library's general interface, the only one for it. The state is on the heap.
 pub(crate) struct Sha3Context(*mut lc::EVP_MD_CTX);
 
 // SAFETY: the context is owned by this value alone and the library ties it to no thread.

@@ -1,8 +1,8 @@
-//! Symbols of the bound library that its headers do not publish: its count of forks, and on x86-64 the processor
-//! features it decided to use and its pipelined AES-ECB.
+//! Symbols of the bound library that its headers do not publish: its fork counter, and on x86-64 the processor features
+//! that it uses and its pipelined AES-ECB.
 //!
-//! They carry the library's version in their names, so that taking another version of the library fails at
-//! link time with the name of what has to be looked at again, and never silently.
+//! Their names contain the library's version. Another version therefore fails at link time, with the name of each
+//! symbol to check again, and never silently.
 
 #[cfg_attr(target_arch = "x86_64", path = "internal/x86_64.rs")]
 #[cfg_attr(not(target_arch = "x86_64"), path = "internal/others.rs")]
@@ -15,8 +15,8 @@ unsafe extern "C" {
     fn CRYPTO_get_fork_ube_generation() -> u64;
 }
 
-/// A number that changes in the child of every fork (and, where the platform tells, in a restored virtual
-/// machine). Zero means: this platform cannot tell, so nothing random may be kept.
+/// A number that changes in the child of every fork (and, if the platform reports it, in a restored virtual machine).
+/// Zero means that this platform cannot tell, so no random bytes may be kept.
 pub(crate) fn fork_generation() -> u64 {
     // SAFETY: takes no arguments and is thread-safe.
     unsafe { CRYPTO_get_fork_ube_generation() }

@@ -1,20 +1,20 @@
-//! The C library's heap: the global allocator of the Rust program.
+//! The heap of the C library: the global allocator of the Rust program.
 //!
-//! A program whose global allocator keeps its heap apart - a card's lies in secret memory - has the
-//! contexts and numbers of the C library there too.
+//! If a program's global allocator keeps its heap apart (a card's heap is in secret memory), the contexts and numbers
+//! of the C library are there too.
 //!
-//! The library asks for functions of these names as weak symbols, so what is defined here holds from its
-//! first allocation on: no block of another allocator can reach [`OPENSSL_memory_free`].
+//! The library looks for functions of these names as weak symbols, so these definitions apply from its first allocation
+//! on. No block of another allocator can reach [`OPENSSL_memory_free`].
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 
-/// Before each block lies its size; the block itself is aligned as C expects.
+/// The size of each block is stored before it; the block itself is aligned as C expects.
 const PREFIX: usize = 16;
 const ALIGNMENT: usize = 16;
 
-/// Keeps this module in every program that has an engine. A weak symbol alone does not take an object file out of
-/// an archive, and the library would go on with the allocator of C.
+/// Keeps this module in every program that has an engine. A weak symbol alone does not pull an object file out of an
+/// archive, and the library would use C's allocator.
 pub(crate) fn link() {
     std::hint::black_box(OPENSSL_memory_alloc as extern "C" fn(usize) -> *mut c_void);
 }
@@ -38,7 +38,7 @@ extern "C" fn OPENSSL_memory_alloc(size: usize) -> *mut c_void {
     }
 }
 
-/// The block is wiped before it is given back.
+/// Wipes the block, then frees it.
 ///
 /// # Safety
 /// `memory` is null or a live block of [`OPENSSL_memory_alloc`], which nothing uses afterwards.
@@ -69,8 +69,10 @@ unsafe extern "C" fn OPENSSL_memory_get_size(memory: *mut c_void) -> usize {
     unsafe { memory.cast::<u8>().sub(PREFIX).cast::<usize>().read() }
 }
 
+/// Moves a block to one of another size, and frees the old one. If it returns null, the old block is unchanged.
+///
 /// # Safety
-/// As [`OPENSSL_memory_free`]; where null is returned the block stays as it was.
+/// As [`OPENSSL_memory_free`].
 // SAFETY: as at `OPENSSL_memory_alloc`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn OPENSSL_memory_realloc(memory: *mut c_void, size: usize) -> *mut c_void {
@@ -108,7 +110,7 @@ mod tests {
         }
     }
 
-    /// Of the library's own allocator, blocks lie eight bytes behind an aligned address.
+    /// In the library's own allocator, blocks lie eight bytes after an aligned address.
     #[test]
     #[cfg_attr(miri, ignore = "calls the library")]
     fn the_library_takes_its_blocks_here() {

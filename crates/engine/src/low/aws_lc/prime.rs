@@ -1,9 +1,9 @@
-//! Miller-Rabin rounds of one number (FIPS 186-5, B.3.1) that go on in slices: for a search that others wait for in
-//! between.
+//! Miller-Rabin rounds of one number (FIPS 186-5, B.3.1) that run in slices, so that a search can let other requests
+//! run in between.
 //!
-//! The library's exponentiation goes to its end. So the windows are walked here, over its Montgomery multiplication,
-//! which takes as long as its exponentiation does for each: five bits at a time, every window with five squarings and
-//! one multiplication by a power out of the table, all of which is read to choose it.
+//! The library's exponentiation cannot be interrupted. So this code walks the windows itself, with the library's
+//! Montgomery multiplication, which takes as long as the exponentiation does for each window. A window is five bits:
+//! five squarings and one multiplication by a power from a table, all of which is read to choose it.
 
 use super::bignum::{Bignum, Scratch, clear_errors, minus_one, to_bytes};
 use crate::low::wipe_bytes;
@@ -12,15 +12,15 @@ use std::array;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
-/// Bits of the exponent that one multiplication takes.
+/// Bits of the exponent per multiplication by a power.
 const WINDOW_BITS: usize = 5;
 const POWERS: usize = 1 << WINDOW_BITS;
-/// Multiplications of words that a slice has time for, at the least one window: 0.1 to 0.2 ms.
+/// A slice takes at most this many multiplications of words, but at least one window: 0.1 to 0.2 ms.
 const SLICE_PRODUCTS: usize = 150_000;
 
-/// A number under test. All that is made of it is wiped when it is dropped.
+/// A number under test. All values derived from it are wiped when dropped.
 pub(crate) struct PrimeTest {
-    /// The odd part of the number less one, as words, the lowest first.
+    /// The odd part of `number - 1`, as words, the lowest first.
     odd_part: Wiped,
     bits: usize,
     /// 1 and -1 in Montgomery form.
@@ -32,15 +32,15 @@ pub(crate) struct PrimeTest {
     round: Option<Round>,
 }
 
-/// A round that is under way.
+/// A round in progress.
 struct Round {
     powers: Powers,
-    /// The base to the power of the windows so far.
+    /// The base to the power of the exponent's windows so far.
     z: Bignum,
     windows_left: usize,
 }
 
-/// Bytes that are wiped when they are dropped.
+/// Bytes that are wiped when dropped.
 struct Wiped(Box<[u8]>);
 
 impl Wiped {
@@ -66,8 +66,8 @@ impl Drop for Constants {
 }
 
 impl PrimeTest {
-    /// Of an odd number, big-endian, of `bits` bits and at least two words, that is one more than an odd multiple of
-    /// two to the power of `twos`, which is below 64. None if the library fails inside.
+    /// A test of an odd big-endian number of `bits` bits and at least two words. The number less one must be an odd
+    /// multiple of two to the power of `twos`, which is below 64. `None` if the library fails internally.
     pub(crate) fn new(number: &[u8], bits: usize, twos: u32) -> Option<PrimeTest> {
         let scratch = Scratch::new();
         let w = Bignum::from_bytes(number);
@@ -93,12 +93,12 @@ impl PrimeTest {
         Some(PrimeTest { odd_part, bits, one, minus_one, constants, scratch, twos, round: None })
     }
 
-    /// Whether a round is under way.
+    /// Whether a round is in progress.
     pub(crate) fn is_in_round(&self) -> bool {
         self.round.is_some()
     }
 
-    /// Begins a round with this base, big-endian and below the number. None if the library fails inside.
+    /// Begins a round with this base, big-endian and below the number. `None` if the library fails internally.
     pub(crate) fn begin_round(&mut self, base: &[u8]) -> Option<()> {
         let mut powers = Powers::new(self.odd_part.0.len());
         let (first, z) = (Bignum::from_bytes(base), Bignum::new());
@@ -118,9 +118,9 @@ impl PrimeTest {
         all.then_some(())
     }
 
-    /// Goes on with the round that was begun by one slice. Once the round is over: whether the number may be prime. The
-    /// last slice goes through `squarings` squarings, at least as many as two divides the number less one, whatever
-    /// that is. None if the library fails inside.
+    /// Continues the current round by one slice. At its end, returns whether the number may be prime. The last slice
+    /// makes `squarings` squarings, which must be at least the power of two in `number - 1`, whatever that is. `None`
+    /// if the library fails internally.
     pub(crate) fn go_on(&mut self, squarings: u32) -> Option<Option<bool>> {
         let mut round = self.round.take()?;
         let words = self.odd_part.0.len() / 8;
@@ -165,7 +165,7 @@ impl PrimeTest {
         done
     }
 
-    /// The bits of the exponent from this one on.
+    /// The window of the exponent that starts at `bit`.
     fn window(&self, bit: usize) -> u8 {
         let (byte, shift) = (bit / 8, bit % 8);
         let at = |byte: usize| self.odd_part.0.get(byte).map_or(0, |byte| u16::from(*byte));
@@ -173,38 +173,39 @@ impl PrimeTest {
     }
 }
 
-/// The odd part of a number less one, which two divides so often, below 64: the lowest byte first, in whole words.
+/// The odd part of `number - 1`, which is divisible by two `twos` times (below 64): the lowest byte first, in whole
+/// words.
 fn odd_part(number: &[u8], twos: u32) -> Wiped {
     let mut out = Wiped::new(number.len().next_multiple_of(8));
     let word = |end: usize| {
         let bytes = &number[end.saturating_sub(8)..end];
         bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte))
     };
-    // The lowest bit is the one that is taken away.
+    // The lowest bit is cleared: that subtracts one.
     let mut low = word(number.len()) & !1;
     for (at, place) in out.0.chunks_exact_mut(8).enumerate() {
         let end = number.len().saturating_sub(8 * (at + 1));
         let high = word(end);
-        // In two shifts, since by 64 there is none.
+        // Two shifts, since one shift cannot move by 64.
         place.copy_from_slice(&(low >> twos | high << (63 - twos) << 1).to_le_bytes());
         low = high;
     }
     out
 }
 
-/// The powers of a base up to that of a window of all ones, in Montgomery form, big-endian.
+/// The powers of a base, up to the exponent of a window of all ones, in Montgomery form, big-endian.
 struct Powers {
     powers: Wiped,
-    /// The one that was chosen last.
+    /// The power that was chosen last.
     chosen: Wiped,
-    /// Of one power.
+    /// Length of one power in bytes.
     bytes: usize,
-    /// From one power to the next.
+    /// Distance from one power to the next in bytes.
     stride: usize,
 }
 
 impl Powers {
-    /// Bytes of all powers that are looked at together.
+    /// Bytes of each power that are read together.
     const COLUMN: usize = 32;
 
     fn new(bytes: usize) -> Powers {
@@ -218,7 +219,7 @@ impl Powers {
         to_bytes(power.0, &mut self.powers.0[place..place + self.bytes])
     }
 
-    /// Sets a number to one of the powers. All of them are read, so that the time does not tell which.
+    /// Sets a number to the power chosen by `window`. All powers are read, so that the time does not reveal which.
     fn choose(&mut self, window: u8, power: &Bignum) {
         let masks: [u64; POWERS] = array::from_fn(|at| {
             let differs = u64::from(window) ^ at as u64;

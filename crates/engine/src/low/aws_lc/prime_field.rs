@@ -29,8 +29,8 @@ impl PrimeModulus {
         Some(PrimeModulus { modulus, constants })
     }
 
-    /// `base^exponent`, over the whole of `out`; the time depends on the lengths only. False, with nothing
-    /// but zeros written, unless the base is below the modulus and the result fits.
+    /// `base^exponent`, over the whole of `out`; the time depends only on the lengths. False, with zeros in `out`,
+    /// unless the base is below the modulus and the result fits.
     #[must_use]
     pub(crate) fn power(&self, base: &[u8], exponent: &[u8], out: &mut [u8]) -> bool {
         let (base, exponent) = (Bignum::from_bytes(base), Bignum::from_bytes(exponent));
@@ -49,8 +49,8 @@ impl PrimeModulus {
         finish(done == 1, &result, out)
     }
 
-    /// `a * b`, over the whole of `out`; the time depends on the lengths only. False, with nothing but zeros
-    /// written, unless both are below the modulus and the result fits.
+    /// `a * b`, over the whole of `out`; the time depends only on the lengths. False, with zeros in `out`, unless both
+    /// factors are below the modulus and the result fits.
     #[must_use]
     pub(crate) fn product(&self, a: &[u8], b: &[u8], out: &mut [u8]) -> bool {
         let (a, b) = (Bignum::from_bytes(a), Bignum::from_bytes(b));

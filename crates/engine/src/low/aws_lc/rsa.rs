@@ -1,19 +1,19 @@
 //! RSA (RFC 8017): the raw private and public operations, and key generation.
 //!
-//! A key is a library object whose Montgomery constants are made once. Private operations are blinded and
-//! their result is put through the public exponent before it is released; both need `e`, so every private
-//! key here has one, also one given by modulus and exponent.
+//! A key is a library object whose Montgomery constants are computed once. Private operations are blinded, and their
+//! result is verified with the public exponent before its release. Both need `e`, so every private key here has one,
+//! also a key given by modulus and exponent.
 
 use super::bignum::{Bignum, Scratch, bits, clear_errors, minus_one, mod_inverse, product, to_bytes};
 use aws_lc_sys as lc;
 use std::mem;
 use std::ptr;
 
-/// Largest public exponent that the library generates keys for itself.
+/// The library itself generates keys only with public exponents of at most this many bits.
 const LIBRARY_EXPONENT_BITS: usize = 32;
-/// The library generates moduli of this granularity.
+/// The library generates only moduli whose length is a multiple of this many bits.
 const LIBRARY_STEP_BITS: usize = 128;
-/// The primes must differ by more than this many bits less than their length (FIPS 186-5, A.1.3).
+/// The primes must differ by more than two to the power of their length less this many bits (FIPS 186-5, A.1.3).
 const PRIME_DISTANCE_BITS: usize = 100;
 
 /// One RSA key, public or private; wiped when dropped.
@@ -66,8 +66,8 @@ impl RsaObject {
         key.checked()
     }
 
-    /// A private key by modulus and exponent. None on the same grounds as a public key; a `d` that does not
-    /// belong to `e` shows at the first use.
+    /// A private key by modulus and exponent. `None` for the same reasons as a public key. A `d` that does not belong
+    /// to `e` is detected at the first use.
     pub(crate) fn private_me(n: &[u8], e: &[u8], d: &[u8]) -> Option<RsaObject> {
         let key = RsaObject::empty();
         key.set_key(Bignum::from_bytes(n), Bignum::from_bytes(e), Some(Bignum::from_bytes(d)))
@@ -75,7 +75,7 @@ impl RsaObject {
         key.checked()
     }
 
-    /// A private key in Chinese-remainder form. None unless all parts fit each other.
+    /// A private key in Chinese-remainder form. `None` unless all parts are consistent.
     pub(crate) fn private_crt(parts: &CrtParts<'_>) -> Option<RsaObject> {
         let scratch = Scratch::new();
         let (p, q) = (Bignum::from_bytes(parts.p), Bignum::from_bytes(parts.q));
@@ -96,8 +96,8 @@ impl RsaObject {
         key.checked()
     }
 
-    /// A private key in Chinese-remainder form by its primes, without the private exponents. None unless all parts
-    /// fit each other.
+    /// A private key in Chinese-remainder form from its primes, without the private exponents. `None` unless all parts
+    /// are consistent.
     pub(crate) fn private_by_primes(
         n: &[u8],
         e: &[u8],
@@ -121,8 +121,8 @@ impl RsaObject {
         key.checked()
     }
 
-    /// A new key in Chinese-remainder form, proven by one operation. None only when the exponent is even or
-    /// one, or the library fails inside. `modulus_bits` is even and at least 512.
+    /// Generates a key in Chinese-remainder form, and tests it with one operation. `None` only if the exponent is even
+    /// or one, or the library fails internally. `modulus_bits` must be even and at least 512.
     pub(crate) fn generate(modulus_bits: usize, e: &[u8]) -> Option<RsaObject> {
         let e = Bignum::from_bytes(e);
         // SAFETY: a live number.
@@ -132,7 +132,7 @@ impl RsaObject {
         let is_the_librarys =
             modulus_bits.is_multiple_of(LIBRARY_STEP_BITS) && bits(e.0) <= LIBRARY_EXPONENT_BITS;
         let by_library = if is_the_librarys { generate_by_library(modulus_bits, &e) } else { None };
-        // The library gives up after a number of candidates, now and then where an exponent leaves few primes.
+        // The library gives up after a number of candidates, sometimes when an exponent leaves few primes.
         let key = match by_library {
             Some(key) => key,
             None => generate_any_size(modulus_bits, e)?,
@@ -140,15 +140,15 @@ impl RsaObject {
         key.proven()
     }
 
-    /// The key, if one operation proves it.
+    /// Returns the key if one operation and the library's check succeed.
     fn proven(self) -> Option<RsaObject> {
         self.tried()?.checked()
     }
 
-    /// The key, if one operation comes to its end: what is returned under the public exponent is compared by the
-    /// library.
+    /// Returns the key if one private operation succeeds: the library compares its result under the public exponent
+    /// with the input.
     fn tried(self) -> Option<RsaObject> {
-        // The first operation also makes the constants (and q^-1 mod p, where it is still missing).
+        // The first operation also computes the constants (and q^-1 mod p, if it is missing).
         let mut trial = vec![0; self.modulus_bits() / 8];
         super::random::fill(&mut trial);
         trial[0] = 0;
@@ -161,25 +161,25 @@ impl RsaObject {
         bits(self.number(Part::N))
     }
 
-    /// Length of a number of the key in bytes; None if the key has none.
+    /// Length of a number of the key in bytes; `None` if the key lacks it.
     pub(crate) fn part_bytes(&self, part: Part) -> Option<usize> {
         let number = self.number(part);
         (!number.is_null()).then(|| bits(number).div_ceil(8))
     }
 
-    /// Length of a number of the key in bits; zero if the key has none.
+    /// Length of a number of the key in bits; zero if the key lacks it.
     pub(crate) fn part_bits(&self, part: Part) -> usize {
         bits(self.number(part))
     }
 
-    /// Writes a number of the key big-endian over the whole slice; false if there is none or it does not fit.
+    /// Writes a number of the key big-endian over the whole slice; false if the key lacks it or it does not fit.
     #[must_use]
     pub(crate) fn part(&self, part: Part, out: &mut [u8]) -> bool {
         to_bytes(self.number(part), out)
     }
 
-    /// `input^d mod n`, blinded and verified. False, with nothing written but zeros, unless `input` and
-    /// `out` are as long as the modulus, 1 < input < n - 1, and the result returns to the input under `e`.
+    /// `input^d mod n`, blinded and verified. False, with zeros in `out`, unless `input` and `out` are as long as the
+    /// modulus, 1 < input < n - 1, and the result gives the input under `e`.
     #[must_use]
     pub(crate) fn private_transform(&self, input: &[u8], out: &mut [u8]) -> bool {
         let bytes = self.modulus_bits().div_ceil(8);
@@ -208,8 +208,7 @@ impl RsaObject {
         true
     }
 
-    /// `input^e mod n`. False, writing nothing, unless `input` and `out` are as long as the modulus and
-    /// input < n.
+    /// `input^e mod n`. False, with no change, unless `input` and `out` are as long as the modulus and input < n.
     #[must_use]
     pub(crate) fn public_transform(&self, input: &[u8], out: &mut [u8]) -> bool {
         let bytes = self.modulus_bits().div_ceil(8);
@@ -312,9 +311,8 @@ fn generate_by_library(modulus_bits: usize, e: &Bignum) -> Option<RsaObject> {
     (made == 1).then_some(key)
 }
 
-/// Keys of sizes and exponents that the library does not generate: two random primes with their two top
-/// bits set (so that the product has its full length), as FIPS 186-5 A.1.3 draws them, tested by the
-/// library's test.
+/// Generates keys of sizes and exponents that the library does not support. Two random primes are drawn as in FIPS
+/// 186-5 A.1.3, with their top two bits set, so that the product has its full length. The library tests them.
 fn generate_any_size(modulus_bits: usize, e: Bignum) -> Option<RsaObject> {
     let scratch = Scratch::new();
     let prime_bits = modulus_bits / 2;
@@ -332,14 +330,14 @@ fn generate_any_size(modulus_bits: usize, e: Bignum) -> Option<RsaObject> {
 /// A prime, and the inverse of the public exponent modulo the prime less one.
 type WithInverse = (Bignum, Bignum);
 
-/// A key that is made of two primes of one length in steps, each of one function of the library, and proven by one
-/// operation. What it holds is wiped when it is dropped.
+/// Makes a key from two primes of one length, in steps of one library function each, and tests it with one operation.
+/// Its contents are wiped when dropped.
 pub(crate) struct KeyMaking {
     stage: Stage,
     scratch: Scratch,
 }
 
-/// How far a key is made.
+/// The progress of making a key.
 enum Stage {
     Primes { p: Bignum, q: Bignum, e: Bignum },
     First { p: WithInverse, q: Bignum, e: Bignum },
@@ -351,15 +349,15 @@ enum Stage {
 }
 
 impl KeyMaking {
-    /// Of two primes; the larger one becomes p.
+    /// Starts with two primes; the larger one becomes p.
     pub(crate) fn new(p: &[u8], q: &[u8], e: &[u8]) -> KeyMaking {
         let [p, q, e] = [p, q, e].map(Bignum::from_bytes);
         KeyMaking { stage: Stage::Primes { p, q, e }, scratch: Scratch::new() }
     }
 
-    /// Goes on by one step; none while there is no end. Then the key, or none if the pair does not serve (FIPS 186-5,
-    /// A.1.3: too close, p - 1 or q - 1 not prime to the exponent, private exponent or modulus too short), or a part of
-    /// it is not prime.
+    /// Continues by one step; `None` until the end. Then the key, or `None` in its place if a part is not prime or the
+    /// pair is unusable (FIPS 186-5, A.1.3). A pair is unusable if the primes are too close, p - 1 or q - 1 shares a
+    /// factor with the exponent, or the private exponent or modulus is too short.
     pub(crate) fn step(&mut self) -> Option<Option<RsaObject>> {
         match mem::replace(&mut self.stage, Stage::Over) {
             Stage::Tried(key) => Some(key.checked()),
@@ -396,7 +394,7 @@ impl Stage {
     }
 }
 
-/// The numbers of a key, p above q; its q^-1 mod p is missing.
+/// The numbers of a key, with p above q, but without q^-1 mod p.
 struct Numbers {
     p: WithInverse,
     q: WithInverse,
@@ -406,8 +404,8 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Those of two primes. Where the pair does not serve, as too close, or for an exponent or modulus that is too
-    /// short, the public exponent is given back. None if the library fails inside.
+    /// The numbers of a key of two primes. If the pair is unusable (too close, or exponent or modulus too short),
+    /// returns the public exponent as the error. `None` if the library fails internally.
     fn of(
         modulus_bits: usize,
         mut p: WithInverse,
@@ -434,7 +432,7 @@ impl Numbers {
         Some(Ok(Numbers { p, q, n, e, d }))
     }
 
-    /// The key. None if the library fails inside.
+    /// Makes the key. `None` if the library fails internally.
     fn key(self, scratch: &Scratch) -> Option<RsaObject> {
         let Numbers { p: (p, dp), q: (q, dq), n, e, d } = self;
         let key = RsaObject::empty();
@@ -474,8 +472,8 @@ fn prime(prime_bits: usize, e: &Bignum, scratch: &Scratch) -> Option<WithInverse
     }
 }
 
-/// `value^-1 mod prime` as `value^(prime - 2) mod prime`: in constant time, which the library's inverse
-/// modulo an odd number is not. `value` is below the prime.
+/// `value^-1 mod prime` as `value^(prime - 2) mod prime`, in constant time; the library's inverse modulo an odd number
+/// is not. `value` must be below the prime.
 fn inverse_mod_prime(value: &Bignum, prime: &Bignum, scratch: &Scratch) -> Option<Bignum> {
     let exponent = minus_one(&minus_one(prime)?)?;
     let inverse = Bignum::new();

@@ -25,7 +25,7 @@ pub(crate) fn ed25519_from_seed(seed: &[u8; 32]) -> ([u8; 32], [u8; 64]) {
     (public, private)
 }
 
-/// An Ed25519 signature; None only when the library fails inside.
+/// An Ed25519 signature; `None` only if the library fails internally.
 pub(crate) fn ed25519_sign(private: &[u8; 64], message: &[u8]) -> Option<[u8; 64]> {
     let mut signature = [0; 64];
     // SAFETY: a signature of 64 bytes, a private key of 64, and one slice with its length.
@@ -35,7 +35,7 @@ pub(crate) fn ed25519_sign(private: &[u8; 64], message: &[u8]) -> Option<[u8; 64
     (made == 1).then_some(signature)
 }
 
-/// Whether an Ed25519 signature fits.
+/// Whether an Ed25519 signature is valid.
 pub(crate) fn ed25519_verify(public: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
     // SAFETY: one slice with its length, a signature of 64 bytes and a public key of 32.
     let fits = unsafe {

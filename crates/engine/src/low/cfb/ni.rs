@@ -9,19 +9,19 @@
 //!   AES    C of n+1  | four blocks side by side              | -> P of n+1
 //! ```
 //!
-//! 1. Enciphering, both chains wait for their own last result (four to six cycles an instruction) and leave
-//!    the units idle. Side by side they take as long as the longer alone, that of AES.
-//! 2. The last round adds its key after all else, so the text goes in with it: `C = AESENCLAST(x, k_last ^ P)`.
-//!    The start of the next block is a second last round with `k_last ^ P ^ k_0`: between two blocks no XOR
-//!    waits.
-//! 3. Deciphering, the blocks of AES are independent and only SHA-1 is a chain.
-//! 4. Two or three rounds of AES stand between two groups of SHA-1, so that neither chain has to be found far
-//!    ahead in the stream of instructions.
+//! 1. When enciphering, both chains wait for their own last result (four to six cycles an instruction) and leave the
+//!    units idle. Side by side they take as long as the longer one, AES, alone.
+//! 2. The last round adds its key at its end, so the text can be added to that key: `C = AESENCLAST(x, k_last ^ P)`.
+//!    The start of the next block is a second last round with `k_last ^ P ^ k_0`, so no XOR delays the next block.
+//! 3. When deciphering, the AES blocks are independent, and only SHA-1 is a chain.
+//! 4. Two or three rounds of AES stand between two groups of SHA-1, so that the processor need not look far ahead for
+//!    either chain.
 //!
-//! Bound: enciphering, ten, twelve or fourteen rounds of four cycles for sixteen bytes, 0.40 bytes a cycle with
-//! AES-128; deciphering, SHA-1 alone. The first is reached to one in a hundred, the second to seven. One pass takes
-//! 0.56 (AES-128) of the time of CFB and SHA-1 one after the other with the same instructions, deciphering 0.85;
-//! beside CFB on 512-bit vectors (`low::aes::cfb_vaes`) 1.03, so that deciphering goes without it there.
+//! Bound when enciphering: ten, twelve or fourteen rounds of four cycles for sixteen bytes, 0.40 bytes a cycle with
+//! AES-128; when deciphering: SHA-1 alone. The first is reached within one per cent, the second within seven. One pass
+//! takes 0.56 (AES-128) of the time of CFB and SHA-1 one after the other with the same instructions, and 0.85 when
+//! deciphering. Compared with CFB on 512-bit vectors (`low::aes::cfb_vaes`) it takes 1.03, so deciphering does not use
+//! it there.
 
 use super::{Block, ROUND_KEYS_MAX};
 use crate::low::cpu::{Aes, Sha};
@@ -31,8 +31,8 @@ use std::arch::x86_64::*;
 
 type Vector = __m128i;
 
-/// Expands a key of 16, 24 or 32 bytes (FIPS 197, 5.2). `AESENCLAST` of four equal words, which the rotation
-/// of rows leaves as they are, substitutes bytes without a table.
+/// Expands a key of 16, 24 or 32 bytes (FIPS 197, 5.2). `AESENCLAST` of four equal words substitutes bytes without a
+/// table: the row shifts leave such a block unchanged.
 #[target_feature(enable = "aes,sse4.1,avx")]
 pub(super) fn expand(_token: Aes, key: &[u8], round_keys: &mut [Block; ROUND_KEYS_MAX]) {
     let (words, _) = round_keys.as_flattened_mut().as_chunks_mut::<4>();
@@ -53,7 +53,7 @@ pub(super) fn expand(_token: Aes, key: &[u8], round_keys: &mut [Block; ROUND_KEY
     }
 }
 
-/// CFB over whole blocks; `chain` is the last block of cipher text.
+/// Enciphers whole blocks in CFB. `chain` is the last ciphertext block before the text, then the last of its own.
 #[target_feature(enable = "aes,sse4.1,avx")]
 pub(super) fn encipher<const ROUNDS: usize>(
     _token: Aes,
@@ -74,7 +74,7 @@ pub(super) fn encipher<const ROUNDS: usize>(
     put(chain, _mm_xor_si128(x, k[0]));
 }
 
-/// The inverse of [`encipher`], eight blocks in flight.
+/// Deciphers what [`encipher`] enciphered, eight blocks in flight.
 #[target_feature(enable = "aes,sse4.1,avx")]
 pub(super) fn decipher<const ROUNDS: usize>(
     _token: Aes,
@@ -112,7 +112,7 @@ fn decipher_some<const ROUNDS: usize, const BLOCKS: usize>(
     }
 }
 
-/// Enciphers whole blocks of SHA-1 with CFB, and takes their plain text into `sums`.
+/// Enciphers whole SHA-1 blocks in CFB, and hashes their plaintext into `sums`.
 #[target_feature(enable = "aes,sha,ssse3,sse4.1,avx")]
 pub(super) fn encipher_sha1<const ROUNDS: usize>(
     _tokens: (Aes, Sha),
@@ -127,7 +127,7 @@ pub(super) fn encipher_sha1<const ROUNDS: usize>(
     for blocks in data.iter_mut() {
         let mut w = message(blocks.each_ref().map(|block| get(block)));
         let [mut abcd, mut e] = s;
-        // Four rounds of SHA-1 and a fifth of a block of AES.
+        // Four rounds of SHA-1, and a fifth of an AES block.
         macro_rules! group {
             ($g:literal, $f:literal) => {
                 sha1_four_rounds!(abcd, e, w, $g, $f);
@@ -150,7 +150,7 @@ pub(super) fn encipher_sha1<const ROUNDS: usize>(
     put_sums(sums, s);
 }
 
-/// The inverse of [`encipher_sha1`]: the plain text that comes out goes into `sums`.
+/// Deciphers what [`encipher_sha1`] enciphered, and hashes the plaintext into `sums`.
 #[target_feature(enable = "aes,sha,ssse3,sse4.1,avx")]
 pub(super) fn decipher_sha1<const ROUNDS: usize>(
     _tokens: (Aes, Sha),
@@ -163,7 +163,7 @@ pub(super) fn decipher_sha1<const ROUNDS: usize>(
     let mut s = get_sums(sums);
     let Some((first, _)) = data.split_first_mut() else { return };
     decipher_some::<ROUNDS, 4>(&k, chain, first);
-    // Where the text ends, the key stream of the block behind it comes out here.
+    // At the end of the text, the key stream of the next block is computed into these.
     let mut none = [[0; 16]; 4];
     for at in 0..data.len() {
         let (plain, ahead) = data.split_at_mut(at + 1);
@@ -176,7 +176,7 @@ pub(super) fn decipher_sha1<const ROUNDS: usize>(
             *chain = next[3];
         }
         let [mut abcd, mut e] = s;
-        // Four rounds of SHA-1 and one of AES.
+        // Four rounds of SHA-1, and one of AES.
         macro_rules! group {
             ($g:literal, $f:literal) => {
                 sha1_four_rounds!(abcd, e, w, $g, $f);
@@ -195,7 +195,7 @@ pub(super) fn decipher_sha1<const ROUNDS: usize>(
     put_sums(sums, s);
 }
 
-/// Sixteen words of a message, four a vector, the first in the highest place.
+/// Loads sixteen words of a message, four a vector, the first in the highest place.
 #[inline]
 #[target_feature(enable = "ssse3")]
 fn message(text: [Vector; 4]) -> [Vector; 4] {
@@ -203,7 +203,7 @@ fn message(text: [Vector; 4]) -> [Vector; 4] {
     text.map(|text| _mm_shuffle_epi8(text, reverse))
 }
 
-/// Words a to d, and e, the first in the highest place.
+/// Loads words a to d as one vector, and e as another, the first in the highest place.
 #[inline]
 #[target_feature(enable = "sse4.1")]
 fn get_sums(sums: &[u32; 5]) -> [Vector; 2] {

@@ -1,4 +1,4 @@
-//! The kernels on 512-bit vectors, and their doors.
+//! The kernels on 512-bit vectors, and their safe entry points.
 
 use super::vector::Vector;
 use super::{
@@ -8,11 +8,11 @@ use super::{
 use crate::low::cpu::Avx512;
 use std::arch::x86_64::*;
 
-/// Eight lanes in a register. Made and used only below the doors, whose token proves the instructions.
+/// Eight lanes in a register. Used only below the entry points, whose token proves the instructions.
 #[derive(Clone, Copy)]
 struct Lanes(__m512i);
 
-/// The instruction, where only code under a door comes.
+/// Calls an instruction; used only by code below an entry point.
 macro_rules! vector {
     ($instruction:ident $(::<$constant:ident>)? ($($argument:expr),*)) => {
         // SAFETY: `Lanes` is private to this file and named only in functions that ask for AVX-512 F and IFMA.
@@ -110,7 +110,7 @@ impl Vector for Lanes {
         Lanes(vector!(_mm512_mask_blend_epi64(lanes, without.0, with.0)))
     }
 
-    /// `vpermi2q` finds an entry among sixteen in two registers.
+    /// `vpermi2q` looks up one of sixteen entries in two registers.
     #[inline(always)]
     fn look_up(entries: &[Row; 8], index: Lanes) -> Lanes {
         let [a, b, c, d, e, f, g, h] = entries;
@@ -121,14 +121,14 @@ impl Vector for Lanes {
     }
 }
 
-/// In each lane one of sixteen entries.
+/// Looks up one of sixteen entries in each lane.
 #[inline(always)]
 fn among(low: &Row, high: &Row, index: Lanes) -> Lanes {
     let (low, high) = (Lanes::load(low), Lanes::load(high));
     Lanes(vector!(_mm512_permutex2var_epi64(low.0, index.0, high.0)))
 }
 
-/// Doors: the function with the token, and the kernel below it.
+/// Entry points: a function that takes the token, and the kernel that it calls.
 macro_rules! doors {
     ($($module:ident::$name:ident($($argument:ident: $kind:ty),*);)*) => {
         $(

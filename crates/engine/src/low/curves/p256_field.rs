@@ -5,25 +5,25 @@
 //! p = 2^256 - 2^224 + 2^192 + 2^96 - 1
 //! ```
 //!
-//! A number is five digits of 52 bits. R is 16 times the modulus, so that a sum of products up to 16 times its square
-//! comes out of a reduction below twice it, and nothing is subtracted in between: what bounds a number has is said in
-//! multiples of the modulus where it matters.
+//! A number is five digits of 52 bits. R is 16 times the modulus, so a sum of products below 16 times the modulus
+//! squared is reduced to below twice the modulus. Nothing is subtracted in between. Where bounds matter, they are given
+//! as multiples of the modulus.
 //!
-//! - The lowest 96 bits of p are ones, so that -1/p is 1 modulo 2^52, and a digit of the quotient is the digit that is
-//!   to vanish. p's other digits are two powers of two and a difference of two.
-//! - Products are summed by columns before they are reduced; a product plus another costs one reduction, and a number
-//!   added to a product none of its own carries ([`multiply_add`]).
-//! - Factors must have digits below 2^52. Sums and differences are made digit by digit, with signs, and carried once
-//!   ([`carry`]), or carried and taken below p + 2^231 ([`settle`]): the bits from 256 on are taken off and added
-//!   again as what they are modulo p, five shifts.
+//! - The lowest 96 bits of p are ones, so -1/p is 1 modulo 2^52, and the digit to cancel is itself the digit of the
+//!   quotient. p's other digits are two powers of two and a difference of two.
+//! - Products are summed by columns before they are reduced. A sum of two products costs one reduction, and a number
+//!   added to a product needs no carry of its own ([`multiply_add`]).
+//! - Factors must have digits below 2^52. Sums and differences are computed digit by digit, with signs, and then
+//!   carried once ([`carry`]), or carried and reduced below p + 2^231 ([`settle`]): the bits from 256 on are removed,
+//!   and their value modulo p is added, five shifts.
 
 use super::vector::{Digits, Vector, each_digit};
 use super::{DIGIT_MASK, DIGITS};
 
-/// Sums of products by digit, before they are reduced.
+/// Sums of products by digit, not yet reduced.
 pub(super) type Columns<V> = [V; 2 * DIGITS];
 
-/// p.
+/// p, the prime.
 pub(super) const PRIME: [u64; DIGITS] =
     [0x000f_ffff_ffff_ffff, 0x0000_0fff_ffff_ffff, 0, 0x0000_0010_0000_0000, 0x0000_ffff_ffff_0000];
 /// n, the order.
@@ -35,21 +35,21 @@ pub(super) const ORDER: [u64; DIGITS] = [
     0x0000_ffff_ffff_0000,
 ];
 
-/// What is different for p and n.
+/// The parts of the arithmetic that differ for p and n.
 pub(super) trait Modulus {
     /// The modulus.
     const NUMBER: [u64; DIGITS];
-    /// R^2 modulo it.
+    /// R^2 modulo the modulus.
     const RADIX_SQUARE: [u64; DIGITS];
 
-    /// Adds a multiple of the modulus that makes the lower half of the columns vanish; the upper half is the result,
-    /// not carried.
+    /// Adds the multiple of the modulus that makes the lower half of the columns zero. The upper half is the result,
+    /// not yet carried.
     fn reduce<V: Vector>(columns: &mut Columns<V>);
 }
 
-/// Modulo p.
+/// Arithmetic modulo p.
 pub(super) struct Prime;
-/// Modulo n.
+/// Arithmetic modulo n.
 pub(super) struct Order;
 
 impl Modulus for Prime {
@@ -65,7 +65,7 @@ impl Modulus for Prime {
     #[inline(always)]
     fn reduce<V: Vector>(columns: &mut Columns<V>) {
         let mask = V::all(DIGIT_MASK);
-        // 2^96 and 2^192 as shifts of a digit, and 2^256 - 2^224.
+        // 2^96 and 2^192 as shifts within a digit, and 2^256 - 2^224.
         let (first, third, fourth) = (V::all(1 << 44), V::all(1 << 36), V::all(PRIME[4]));
         each_digit!(i, {
             let quotient = columns[i].and(mask);
@@ -104,7 +104,7 @@ impl Modulus for Order {
     }
 }
 
-/// Nothing yet.
+/// Columns without any product.
 #[inline(always)]
 pub(super) fn no_products<V: Vector>() -> Columns<V> {
     [V::all(0); 2 * DIGITS]
@@ -129,7 +129,7 @@ pub(super) fn reduced<M: Modulus, V: Vector>(columns: &mut Columns<V>) -> Digits
     upper
 }
 
-/// a * b / R, below twice the modulus where a * b is below 16 times its square.
+/// a * b / R, below twice the modulus if a * b is below 16 times its square.
 #[inline(always)]
 pub(super) fn multiply<M: Modulus, V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
     let mut columns = no_products();
@@ -137,7 +137,7 @@ pub(super) fn multiply<M: Modulus, V: Vector>(a: &Digits<V>, b: &Digits<V>) -> D
     carry(reduced::<M, V>(&mut columns))
 }
 
-/// (a * b + c * d) / R, likewise.
+/// (a * b + c * d) / R, below twice the modulus if a * b + c * d is below 16 times its square.
 #[inline(always)]
 pub(super) fn multiply_two<M: Modulus, V: Vector>(
     a: &Digits<V>,
@@ -151,8 +151,8 @@ pub(super) fn multiply_two<M: Modulus, V: Vector>(
     carry(reduced::<M, V>(&mut columns))
 }
 
-/// a * b / R + c modulo p, below p + 2^231. c's digits may be any that leave room for a digit; their sum is not
-/// negative.
+/// a * b / R + c modulo p, below p + 2^231. c may have any digits that leave room for another digit, and the sum of
+/// both must not be negative.
 #[inline(always)]
 pub(super) fn multiply_add<V: Vector>(a: &Digits<V>, b: &Digits<V>, c: &Digits<V>) -> Digits<V> {
     let mut columns = no_products();
@@ -160,11 +160,11 @@ pub(super) fn multiply_add<V: Vector>(a: &Digits<V>, b: &Digits<V>, c: &Digits<V
     settle(add(&reduced::<Prime, V>(&mut columns), c))
 }
 
-/// a^2 / R, as [`multiply`].
+/// a^2 / R, with the bounds of [`multiply`].
 #[inline(always)]
 pub(super) fn square<M: Modulus, V: Vector>(a: &Digits<V>) -> Digits<V> {
     let mut columns: Columns<V> = no_products();
-    // Products of two digits of a come twice.
+    // Products of two different digits of a occur twice.
     each_digit!(i, {
         each_digit!(j, {
             if j > i {
@@ -184,7 +184,7 @@ pub(super) fn square<M: Modulus, V: Vector>(a: &Digits<V>) -> Digits<V> {
     carry(reduced::<M, V>(&mut columns))
 }
 
-/// a / R, below the modulus where a is below R.
+/// a / R: leaves Montgomery form. The result is below the modulus if a is below R.
 #[inline(always)]
 pub(super) fn leave<M: Modulus, V: Vector>(a: &Digits<V>) -> Digits<V> {
     let mut columns = no_products();
@@ -192,13 +192,14 @@ pub(super) fn leave<M: Modulus, V: Vector>(a: &Digits<V>) -> Digits<V> {
     least::<M, V>(&reduced::<M, V>(&mut columns))
 }
 
-/// a * R, below twice the modulus, of any number of five digits.
+/// a * R: enters Montgomery form, from any number of five digits. The result is below twice the modulus.
 #[inline(always)]
 pub(super) fn enter<M: Modulus, V: Vector>(a: &Digits<V>) -> Digits<V> {
     multiply::<M, V>(a, &constant(&M::RADIX_SQUARE))
 }
 
-/// Digits below 2^52 but the highest, which takes the rest; the number may not be negative, its digits may.
+/// Carries digits: all are below 2^52 but the highest, which takes the rest. The number must not be negative, single
+/// digits may be.
 #[inline(always)]
 pub(super) fn carry<V: Vector>(a: Digits<V>) -> Digits<V> {
     let mask = V::all(DIGIT_MASK);
@@ -210,7 +211,7 @@ pub(super) fn carry<V: Vector>(a: Digits<V>) -> Digits<V> {
     [a0.and(mask), a1.and(mask), a2.and(mask), a3.and(mask), a4]
 }
 
-/// As [`carry`], modulo p and below p + 2^231 of a number below 2^6 * p.
+/// As [`carry`], and reduces a number below 2^6 * p modulo p, to below p + 2^231.
 #[inline(always)]
 pub(super) fn settle<V: Vector>(a: Digits<V>) -> Digits<V> {
     let [a0, a1, a2, a3, a4] = a;
@@ -219,7 +220,7 @@ pub(super) fn settle<V: Vector>(a: Digits<V>) -> Digits<V> {
     carry([a0.add(above), a1.sub(above.shl::<44>()), a2, a3.sub(above.shl::<36>()), a4])
 }
 
-/// The least remainder of a number below twice the modulus, whose digits need not be carried.
+/// The least remainder of a number below twice the modulus, whose digits may be uncarried.
 #[inline(always)]
 pub(super) fn least<M: Modulus, V: Vector>(a: &Digits<V>) -> Digits<V> {
     let less = carry(subtract(a, &constant(&M::NUMBER)));
@@ -249,7 +250,7 @@ pub(super) fn triple<V: Vector>(a: &Digits<V>) -> Digits<V> {
     add(&add(a, a), a)
 }
 
-/// So many times the modulus, digit by digit: what keeps a difference from being negative.
+/// `times` times the modulus, digit by digit; added to a difference, it keeps that from becoming negative.
 #[inline(always)]
 pub(super) fn multiple<M: Modulus, V: Vector>(times: u64) -> Digits<V> {
     let mut multiple = constant(&M::NUMBER);
@@ -257,7 +258,7 @@ pub(super) fn multiple<M: Modulus, V: Vector>(times: u64) -> Digits<V> {
     multiple
 }
 
-/// A number in every lane.
+/// The same number in every lane.
 #[inline(always)]
 pub(super) fn constant<V: Vector>(number: &[u64; DIGITS]) -> Digits<V> {
     let mut digits = [V::all(0); DIGITS];
@@ -265,7 +266,7 @@ pub(super) fn constant<V: Vector>(number: &[u64; DIGITS]) -> Digits<V> {
     digits
 }
 
-/// In the lanes `with`, in the others `without`.
+/// `with` in the chosen lanes, `without` in the others.
 #[inline(always)]
 pub(super) fn choose<V: Vector>(lanes: V::Mask, with: &Digits<V>, without: &Digits<V>) -> Digits<V> {
     let mut chosen = *without;

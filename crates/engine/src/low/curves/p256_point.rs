@@ -1,10 +1,10 @@
 //! Points of P-256 and multiples of its generator.
 //!
-//! Points are projective, x = X/Z and y = Y/Z, and are added by the complete formulas of Renes, Costello and Batina
-//! (Complete addition formulas for prime order elliptic curves, 2016, algorithms 4 and 5): right for every two points,
-//! also for equal ones, opposite ones and the neutral (0 : 1 : 0), so that no scalar needs a case of its own.
+//! Points are projective, x = X/Z and y = Y/Z. They are added by the complete formulas of Renes, Costello and Batina
+//! (Complete addition formulas for prime order elliptic curves, 2016, algorithms 4 and 5). These are correct for any
+//! two points, including equal ones, opposite ones and the neutral (0 : 1 : 0), so no scalar is a special case.
 //!
-//! In the names of [`add_products`], with coordinates below 1.5p before and after:
+//! With the names of [`add_products`], and coordinates below 1.5p before and after:
 //!
 //! ```text
 //! A = X1 X2              W  = 3F - 3bC           X3 = D S  + E U'
@@ -15,14 +15,14 @@
 //! F = X1 Z2 + X2 Z1      V' = 3C - 3A
 //! ```
 //!
-//! A sum of two products is reduced once, so that an addition of an affine point takes fourteen products and ten
-//! reductions: some 1,000 multiplications of digits, at two a cycle the least time.
+//! A sum of two products is reduced once, so adding an affine point takes fourteen products and ten reductions. That is
+//! some 1,000 multiplications of digits; two a cycle give the minimum time.
 //!
 //! A multiple of the generator is the sum of one entry from each window of seven bits, with signs (Booth's digits, -64
-//! to 64): 37 additions, no doubling. All entries of a window are loaded and the lanes choose in registers. What the
-//! digits add up to is summed beside the points, from the index, the sign and the mask that were used, for the caller
-//! to compare with the scalar: a digit that went wrong on its way is another number, while its point would lie on the
-//! curve like any other. A table in which an entry became another point of the curve is not noticed by that.
+//! to 64): 37 additions, no doubling. All entries of a window are loaded, and the lanes choose in registers. The value
+//! of the digits is summed separately, from the index, sign and mask that were used, and the caller compares it with
+//! the scalar. A digit that was disturbed gives another number, whereas its point would still be on the curve. A table
+//! entry that has become another point of the curve is not detected by that.
 
 use super::p256_field::{
     Prime, add, add_product, carry, choose, constant, least, multiple, multiply, multiply_add, multiply_two,
@@ -50,7 +50,7 @@ const MINUS_3B: [u64; DIGITS] = [
     0x0000_b6fe_da65_26a2,
 ];
 
-/// Coordinates in registers.
+/// The coordinates of points in registers.
 type Coordinates<V> = [Digits<V>; 3];
 
 #[inline(always)]
@@ -65,7 +65,7 @@ fn store_point<V: Vector>(coordinates: &Coordinates<V>, point: &mut Point) {
     store(&coordinates[2], &mut point[2 * DIGITS..]);
 }
 
-/// The sum of two points, from the products named above.
+/// The sum of two points, from the products named in the text above.
 #[inline(always)]
 fn add_products<V: Vector>(
     a: &Digits<V>,
@@ -90,7 +90,7 @@ fn add_products<V: Vector>(
     ]
 }
 
-/// The sum of a point and an affine one, whose coordinates are at most p.
+/// The sum of a point and an affine point whose coordinates are at most p.
 #[inline(always)]
 fn add_affine<V: Vector>(point: &Coordinates<V>, x: &Digits<V>, y: &Digits<V>) -> Coordinates<V> {
     let [x1, y1, z1] = point;
@@ -118,7 +118,7 @@ pub(super) fn add_to<V: Vector>(point: &mut Point, other: &Point) {
 /// See [`super::base_multiple`].
 #[inline(always)]
 pub(super) fn base_multiple<V: Vector>(table: &Table, scalar: &Number, point: &mut Point, used: &mut Number) {
-    // Each window needs the bit below it, the lowest a zero.
+    // Each window needs the bit below it; below the lowest window that bit is zero.
     let mut doubled = Secret::<DIGITS>::zero();
     double(&load::<V>(scalar), &mut doubled.0);
     store_point(&[constant(&[0; DIGITS]), constant(&ONE), constant::<V>(&[0; DIGITS])], point);
@@ -139,7 +139,7 @@ pub(super) fn base_multiple<V: Vector>(table: &Table, scalar: &Number, point: &m
         ];
         store_point(&after, point);
         step(Step::Sum(at), point);
-        // From what chose the entry, its sign and whether it was added, after all three were used.
+        // Computed from the index, sign and mask after they were used to choose the entry.
         let size = V::choose(is_taken, index.add(V::all(1)), V::all(0));
         let digit = V::choose(is_negative, V::all(0).sub(size), size);
         let row = &mut used[at * WINDOW / DIGIT_BITS];
@@ -154,7 +154,7 @@ fn double<V: Vector>(number: &Digits<V>, doubled: &mut [Row]) {
     store(&carry(add(number, number)), doubled);
 }
 
-/// x and y of a point in Montgomery form, below p, given 1/Z likewise; zeros for the neutral point.
+/// x and y of a point in Montgomery form, below p, given 1/Z in Montgomery form; zeros for the neutral point.
 #[inline(always)]
 pub(super) fn affine<V: Vector>(point: &Point, z_inverse: &Number, x: &mut Number, y: &mut Number) {
     let [x1, y1, _] = load_point::<V>(point);
@@ -163,7 +163,7 @@ pub(super) fn affine<V: Vector>(point: &Point, z_inverse: &Number, x: &mut Numbe
     store(&least::<Prime, V>(&multiply::<Prime, V>(&y1, &z)), y);
 }
 
-/// y^2 - (x^3 - 3x + b), below p: zero for points of the curve, and for them alone.
+/// y^2 - (x^3 - 3x + b), below p: zero exactly for the points of the curve.
 #[inline(always)]
 pub(super) fn distance_from_curve<V: Vector>(x: &Digits<V>, y: &Digits<V>) -> Digits<V> {
     /// b in Montgomery form.

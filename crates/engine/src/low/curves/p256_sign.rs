@@ -1,4 +1,5 @@
-//! What ECDSA with P-256 (FIPS 186-5, 6.4.1) computes beside points: inverses and numbers modulo the order.
+//! The computations of ECDSA with P-256 (FIPS 186-5, 6.4.1) other than on points: inverses, and numbers modulo the
+//! order.
 
 use super::p256_field::{
     Modulus, Order, Prime, add, carry, constant, enter, least, leave, multiple, multiply, reduced, settle,
@@ -8,9 +9,9 @@ use super::p256_point::distance_from_curve;
 use super::vector::{Digits, Vector, each_digit, load, store};
 use super::{DIGITS, Number, Point, Row, Secret, Wide};
 
-/// Bits of an exponent taken at once.
+/// Bits of an exponent per multiplication.
 const WINDOW: usize = 4;
-/// Powers of one base.
+/// Powers of one base in the table.
 const POWERS: usize = 1 << WINDOW;
 
 /// p - 2, big-endian.
@@ -24,14 +25,14 @@ const ORDER_MINUS_2: [u8; 32] = [
     0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x4f,
 ];
 
-/// One power of a base whose exponent all lanes share and which is public.
+/// A power in computation, for a public exponent that all lanes share.
 struct Power<V, M> {
     now: Digits<V>,
     modulus: std::marker::PhantomData<M>,
 }
 
 impl<V: Vector, M: Modulus> Power<V, M> {
-    /// The powers 1 to 15 of the base.
+    /// Computes the powers 1 to 15 of the base.
     #[inline(always)]
     fn begin(base: &Digits<V>, powers: &mut [Row]) {
         store(base, &mut powers[DIGITS..]);
@@ -63,7 +64,7 @@ impl<V: Vector, M: Modulus> Power<V, M> {
     }
 }
 
-/// Bits of an exponent from its highest on, four at a time.
+/// The four bits number `at` of an exponent, counted from its highest bits.
 #[inline(always)]
 fn digit(exponent: &[u8; 32], at: usize) -> usize {
     usize::from(exponent[at / 2] >> (WINDOW * (1 - at % 2))) % POWERS
@@ -100,7 +101,7 @@ pub(super) fn reduce_wide<V: Vector>(wide: &Wide, out: &mut Number) {
     store(&least::<Order, V>(&enter::<Order, V>(&part)), out);
 }
 
-/// x modulo n of a point, given 1/Z in Montgomery form.
+/// x modulo n of a point, given its X and 1/Z in Montgomery form.
 #[inline(always)]
 fn r_of<V: Vector>(x: &Digits<V>, z_inverse: &Digits<V>) -> Digits<V> {
     least::<Order, V>(&leave::<Prime, V>(&multiply::<Prime, V>(x, z_inverse)))
@@ -142,7 +143,7 @@ pub(super) fn faults<V: Vector>(
     let mut found = any(&distance_from_curve(&x, &y));
     let again = r_of(&load(point), &z);
     each_digit!(i, found = found.or(again[i].xor(r[i])));
-    // s k - (z + r d), with the scalar that the point was made of.
+    // s k - (digest + r d), with the scalar that was used for the point.
     let sk = multiply::<Order, V>(&enter::<Order, V>(&s), &load(used));
     let rd = multiply::<Order, V>(&r, &enter::<Order, V>(&load(d)));
     let right = add(&rd, &load(digest));
@@ -168,12 +169,12 @@ pub(super) fn is_other<V: Vector>(point: &Point, [x, y]: [&Number; 2], faults: &
 pub(super) fn is_other_x<V: Vector>(point: &Point, x: &Number, faults: &mut Row) {
     let z = load::<V>(&point[2 * DIGITS..]);
     let found = distance::<V>(&load(point), &z, x);
-    // The neutral point's X and Z are both zero.
+    // The neutral point has X and Z zero, so that any x would fit.
     let is_neutral = V::choose(any(&least::<Prime, V>(&z)).has(V::all(u64::MAX)), V::all(0), V::all(1));
     found.or(is_neutral).or(V::load(faults)).store(faults);
 }
 
-/// Zero where a coordinate is as many times Z as the number says.
+/// Zero in the lanes in which the coordinate equals `number` times Z.
 #[inline(always)]
 fn distance<V: Vector>(coordinate: &Digits<V>, z: &Digits<V>, number: &Number) -> V {
     let product = multiply::<Prime, V>(&enter::<Prime, V>(&load(number)), z);
@@ -181,7 +182,7 @@ fn distance<V: Vector>(coordinate: &Digits<V>, z: &Digits<V>, number: &Number) -
     any(&least::<Prime, V>(&settle(difference)))
 }
 
-/// What is zero where all digits are.
+/// Zero in the lanes in which all digits are zero.
 #[inline(always)]
 fn any<V: Vector>(number: &Digits<V>) -> V {
     let mut any = number[0];

@@ -1,7 +1,7 @@
 //! Multiples of P-256's generator, for [`super::base_multiple`].
 //!
-//! Entries are affine and in Montgomery form. 37 windows take 185 KiB, a part of the second-level cache; windows of six
-//! bits would take 43 additions and 108 KiB, of eight 33 and 330 KiB.
+//! Entries are affine and in Montgomery form. 37 windows take 185 KiB, part of the second-level cache. Windows of six
+//! bits would take 43 additions and 108 KiB, windows of eight bits 33 and 330 KiB.
 
 use super::p256_point::ONE;
 use super::windows::{ENTRIES, Entries, WINDOW};
@@ -9,7 +9,7 @@ use super::{DIGITS, LANES, Number, Point, Row, add_to, affine, inverses};
 use crate::low::cpu::Avx512;
 use std::sync::OnceLock;
 
-/// Windows of 256 bits and the sign of the highest.
+/// Windows for 256 bits and the sign of the highest.
 pub(super) const WINDOWS: usize = 37;
 
 /// The generator's coordinates in Montgomery form.
@@ -30,20 +30,20 @@ const GENERATOR: [[u64; DIGITS]; 2] = [
     ],
 ];
 
-/// x and y, of all entries.
+/// x and y of all entries of a window.
 pub(super) type Window = [[Entries; DIGITS]; 2];
 
-/// The multiples of all windows. They are public.
+/// The multiples of all windows, which are public.
 pub(crate) struct Table(Box<[Window]>);
 
 impl Table {
-    /// The table of this process, made at the first call: by kernels in some milliseconds.
+    /// The table of this process, computed at the first call; kernels take some milliseconds.
     pub(crate) fn get(token: Option<Avx512>) -> &'static Table {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| Table::new(token))
     }
 
-    /// Makes the table, a window a lane.
+    /// Computes the table, one window a lane.
     pub(super) fn new(token: Option<Avx512>) -> Table {
         let mut windows = vec![[[[Row::ZERO; ENTRIES / LANES]; DIGITS]; 2]; WINDOWS];
         let mut first = generator();
@@ -85,7 +85,7 @@ fn generator() -> Point {
     point
 }
 
-/// x and y in Montgomery form.
+/// x and y of points, in Montgomery form.
 fn affine_of(token: Option<Avx512>, point: &Point) -> [Number; 2] {
     let mut z = [Row::ZERO; DIGITS];
     z.copy_from_slice(&point[2 * DIGITS..]);

@@ -1,7 +1,7 @@
-//! The plain twin of the vectors: lane by lane, as their instructions are described, to be read and to be compared
-//! with.
+//! The plain twin of the vectors: each instruction lane by lane, as the manuals describe it, to be read and for tests
+//! to compare.
 //!
-//! Each is a call: inlined into formulas whose loops are unrolled they would take minutes to compile.
+//! No function is inlined: in formulas whose loops are unrolled, they would take minutes to compile.
 
 use super::vector::Vector;
 use super::{DIGIT_BITS, DIGIT_MASK, LANES, Row};
@@ -22,13 +22,13 @@ impl Words {
     }
 }
 
-/// A product of two digits.
+/// The product of the low 52 bits of both.
 fn product(a: u64, b: u64) -> u128 {
     u128::from(a & DIGIT_MASK) * u128::from(b & DIGIT_MASK)
 }
 
 impl Vector for Words {
-    /// All bits or none, in each lane.
+    /// In each lane all bits or none.
     type Mask = Words;
 
     #[inline(never)]
@@ -108,7 +108,7 @@ impl Vector for Words {
 
     #[inline(never)]
     fn has(self, bits: Words) -> Words {
-        // The upper bit of a number or of its negative is set unless it is zero.
+        // Unless a number is zero, it or its negative has the highest bit set.
         self.and(bits).each(|word| ((word | word.wrapping_neg()) >> 63).wrapping_neg())
     }
 

@@ -1,4 +1,4 @@
-//! Each kernel gives what its plain twin gives, and both what the library gives.
+//! Each kernel gives the results of its plain twin, and both those of the library.
 
 use super::*;
 use crate::low::aws_lc::ec::{EcKey, Group};
@@ -7,7 +7,7 @@ use crate::low::cpu::Cpu;
 use seeded::Random;
 use std::cell::Cell;
 
-/// One bit of one lane to be turned over, once.
+/// One bit of one lane to be flipped, once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     pub(crate) step: Step,
@@ -52,7 +52,7 @@ fn hex(text: &str) -> [u8; 32] {
 /// The order of P-256.
 const N: &str = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";
 
-/// x and y of scalar * G, zeros for the neutral point, by lanes.
+/// x and y of scalar * G for each lane; zeros for the neutral point.
 fn multiples(token: Option<Avx512>, scalars: &[[u8; 32]; LANES]) -> [([u8; 32], [u8; 32]); LANES] {
     let mut point = [Row::ZERO; 3 * DIGITS];
     let [mut used, mut z_inverse, mut unused, mut x, mut y] = [[Row::ZERO; DIGITS]; 5];
@@ -73,8 +73,8 @@ fn multiples(token: Option<Avx512>, scalars: &[[u8; 32]; LANES]) -> [([u8; 32], 
 #[test]
 fn multiples_of_the_generator_are_the_librarys() {
     let mut random = Random(1);
-    // Every power of two, small numbers and their negatives are among them: digits of every size, windows of zeros,
-    // sums that meet an entry equal to them or opposite, 0 and the order itself.
+    // The scalars include every power of two, small numbers and their negatives: digits of every size, windows of
+    // zeros, and sums that meet an equal or opposite entry. They also include 0 and the order itself.
     let mut scalars: Vec<[u8; 32]> = random.arrays(300);
     scalars.iter_mut().for_each(|scalar| scalar[0] &= 0x7f);
     for bit in 0..255 {
@@ -140,7 +140,7 @@ fn x25519_is_the_librarys() {
     }
 }
 
-/// Numbers at the borders of digits and of the prime come out least, whatever their form: RFC 7748 accepts all.
+/// Numbers at the limits of digits and of the prime give least remainders in any form: RFC 7748 accepts all.
 #[test]
 fn x25519_of_points_at_the_borders() {
     let prime: [u8; 32] = hex("7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffed");
@@ -181,7 +181,7 @@ fn x25519_of_points_at_the_borders() {
     }
 }
 
-/// Scalars big-endian and as RFC 7748, 5, makes them, their public values against the library's.
+/// Compares public values with the library's, for big-endian scalars as RFC 7748, 5, makes them.
 fn check_public_values(token: Option<Avx512>, scalars: &[[u8; 32]]) {
     let mut fractions: Vec<Secret<{ 2 * DIGITS }>> = Vec::new();
     let eights = scalars.as_chunks::<LANES>().0;
@@ -217,7 +217,7 @@ fn public_values_are_the_librarys() {
     }
 }
 
-/// Every entry of the table, and its opposite, alone in its window.
+/// Every entry of the table, and its opposite, by itself in its window.
 #[test]
 fn the_base_table_holds_multiples_of_the_base_point() {
     let tables = tokens().map(BaseTable::new);
@@ -229,7 +229,7 @@ fn the_base_table_holds_multiples_of_the_base_point() {
         for number in 1..=64_u128 {
             let from = 7 * window + 3;
             scalars.push(with_bits(number, from));
-            // 128 times the window less so many, which is a digit of the window above.
+            // 128 - `number` in this window: the digit -`number` here, and one in the window above.
             if window + 1 < x25519_table::WINDOWS {
                 scalars.push(with_bits(128 - number, from));
             }
@@ -241,7 +241,7 @@ fn the_base_table_holds_multiples_of_the_base_point() {
     }
 }
 
-/// 2^254 and the number from bit `from` on, as far as it lies below that.
+/// 2^254 plus `number` from bit `from` on, without the bits from 254 on.
 fn with_bits(number: u128, from: usize) -> [u8; 32] {
     let mut scalar = [0; 32];
     for bit in (0..7).filter(|bit| number >> bit & 1 == 1 && from + bit < 254) {
@@ -251,7 +251,7 @@ fn with_bits(number: u128, from: usize) -> [u8; 32] {
     scalar
 }
 
-/// The table, however it is made, holds what the library computes.
+/// The table, computed by kernels or plainly, holds the library's multiples.
 #[test]
 fn the_table_holds_multiples_of_the_generator() {
     let tables = tokens().map(Table::new);

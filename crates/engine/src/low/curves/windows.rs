@@ -1,45 +1,45 @@
-//! Scalars by windows of seven bits with signs (Booth's digits, -64 to 64), and tables of multiples for them.
+//! Scalars in signed windows of seven bits (Booth's digits, -64 to 64), and tables of multiples for them.
 //!
-//! A table holds, for window `w`, 1 to 64 times 2^(7w) of its point, digit by digit: a digit of all 64 entries is eight
-//! rows, all of which are loaded, and from which the lanes choose in registers.
+//! For window `w` a table holds 1 to 64 times 2^(7w) of its point, digit by digit. One digit of all 64 entries is eight
+//! rows, which are all loaded; the lanes choose in registers.
 
 use super::vector::{Vector, each_digit};
 use super::{DIGIT_BITS, DIGITS, LANES, Number, Row};
 
-/// Bits of a scalar taken at once.
+/// Bits of a scalar per window.
 pub(super) const WINDOW: usize = 7;
 /// Entries of a window.
 pub(super) const ENTRIES: usize = 1 << (WINDOW - 1);
 
-/// One digit of the numbers of all entries.
+/// One digit of all entries' numbers.
 pub(super) type Entries = [Row; ENTRIES / LANES];
 
-/// What a window adds.
+/// The entry that a window adds: its sign and its size.
 pub(super) struct Choice<V: Vector> {
     pub(super) is_negative: V::Mask,
-    /// 0 to 64.
+    /// 0 to 64; 0 adds nothing.
     pub(super) size: V,
 }
 
 impl<V: Vector> Choice<V> {
-    /// By eight bits of the scalar: those of the window and the one below it.
+    /// The choice for eight bits of a scalar: the window's seven, and the one below.
     #[inline(always)]
     pub(super) fn new(bits: V) -> Choice<V> {
-        // Half the number of the upper seven bits and the one below, 128 less if the highest is set.
+        // Rounds half of the eight bits up; if the highest is set, the digit is 128 less.
         let is_negative = bits.has(V::all(2 * ENTRIES as u64));
         let rounded = bits.add(V::all(1)).shr::<1>();
         let size = V::choose(is_negative, V::all(2 * ENTRIES as u64).sub(rounded), rounded);
         Choice { is_negative, size }
     }
 
-    /// Where the entry of this size stands; of size zero some entry.
+    /// The index of the entry of this size; meaningless for size zero.
     #[inline(always)]
     pub(super) fn index(&self) -> V {
         self.size.sub(V::all(1))
     }
 }
 
-/// A number of the entries that the lanes choose.
+/// Looks up one number of the entries that the lanes choose.
 #[inline(always)]
 pub(super) fn look_up<V: Vector>(entries: &[Entries; DIGITS], index: V) -> [V; DIGITS] {
     let mut number = [V::all(0); DIGITS];
@@ -47,7 +47,7 @@ pub(super) fn look_up<V: Vector>(entries: &[Entries; DIGITS], index: V) -> [V; D
     number
 }
 
-/// Eight bits, from bit `first` on.
+/// Eight bits of a number from bit `first` on.
 #[inline(always)]
 pub(super) fn bits<V: Vector>(number: &Number, first: usize) -> V {
     let (at, shift) = (first / DIGIT_BITS, first % DIGIT_BITS);

@@ -1,26 +1,26 @@
 //! X25519 (RFC 7748, 5) of eight pairs: Montgomery's ladder over numbers modulo 2^255 - 19.
 //!
-//! A number is five digits of 51 bits, which may be a little above 2^51 and are below 2^52. The upper halves of the
-//! multiplier, from bit 52 on, then count double; digits from 255 bits on come back times 19.
+//! A number is five digits of 51 bits, which may be slightly above 2^51 but are below 2^52. The multiplier splits
+//! products at bit 52, so their upper halves count double. Digits from 255 bits on are added back, multiplied by 19.
 //!
-//! - Carries run one place, all digits at once ([`carry`]): below 2^51 + 2^10 behind a product, below 2^51 + 2^7
-//!   behind a sum or difference of such numbers.
-//! - The ladder's four numbers lie in memory between its steps, where they are wiped.
+//! - Carries move by one place, all digits at once ([`carry`]). Digits are then below 2^51 + 2^10 after a product, and
+//!   below 2^51 + 2^7 after a sum or difference of such numbers.
+//! - Between its steps the ladder keeps its four numbers in memory, which is wiped.
 
 use super::vector::{Digits, Vector, each_digit, load, store};
 use super::{DIGIT_MASK, DIGITS, Number, Secret, Step, step};
 
 /// Bits of a digit.
 const BITS: u32 = 51;
-/// The bits of a digit.
+/// The mask of a digit.
 const MASK: u64 = (1 << BITS) - 1;
-/// What 2^255 is.
+/// 2^255 modulo the prime.
 const FOLD: u64 = 19;
 
 /// Sums of products by digit.
 type Columns<V> = [V; 2 * DIGITS];
 
-/// Each digit's upper bits go to the next.
+/// Adds each digit's upper bits to the next digit.
 #[inline(always)]
 fn carry<V: Vector>(a: &Digits<V>) -> Digits<V> {
     let mask = V::all(MASK);
@@ -34,24 +34,24 @@ fn carry<V: Vector>(a: &Digits<V>) -> Digits<V> {
     ]
 }
 
-/// A product's columns on their way down: the upper five are complete, the lower ones hold upper halves alone, not
-/// doubled yet. Takes the upper halves of 19 times the upper columns.
+/// First half of reducing a product's columns. The upper five columns are complete; the lower ones hold only upper
+/// halves, not yet doubled. Adds the upper halves of 19 times the upper columns.
 #[inline(always)]
 fn fold_high<V: Vector>(columns: &mut Columns<V>) {
     let fold = V::all(FOLD);
-    // A column is some bits longer than what is multiplied of it.
+    // A column can be some bits longer than the 52 bits that are multiplied.
     each_digit!(i, {
         if i < 4 {
             let above = columns[i + 5].shr::<52>();
             columns[(i + 1) % 5] = columns[(i + 1) % 5].add_high(columns[i + 5], fold).add_low(above, fold);
         }
     });
-    // The highest is below 2^52; what its product has above 255 bits comes back once more.
+    // The highest column is below 2^52. The part of its product above 255 bits is folded once more.
     let above = V::all(0).add_high(columns[9], fold);
     columns[0] = columns[0].add_low(above, fold);
 }
 
-/// Takes the lower halves, which ends the product.
+/// Second half: adds the lower halves, which completes the product.
 #[inline(always)]
 fn fold_low<V: Vector>(columns: &Columns<V>) -> Digits<V> {
     let [mut sum @ .., a, b, c, d, e] = *columns;
@@ -60,14 +60,14 @@ fn fold_low<V: Vector>(columns: &Columns<V>) -> Digits<V> {
     carry(&sum)
 }
 
-/// The lower or the upper half of the columns, twice.
+/// Doubles the lower or the upper half of the columns.
 macro_rules! double {
     ($columns:ident, $first:literal) => {
         each_digit!(i, $columns[i + $first] = $columns[i + $first].add($columns[i + $first]))
     };
 }
 
-/// Upper halves count double, so they are summed first, and what is doubled is a column and not a product.
+/// a * b. Upper halves count double, so they are summed first and doubled as columns, not as products.
 #[inline(always)]
 pub(super) fn multiply<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
     let mut columns = [V::all(0); 2 * DIGITS];
@@ -92,7 +92,8 @@ pub(super) fn multiply<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
     fold_low(&columns)
 }
 
-/// As [`multiply`]; products of two digits come twice, and lower halves of them are doubled with the upper halves.
+/// As [`multiply`], for a^2. Products of two different digits occur twice, so their lower halves are doubled with the
+/// upper halves.
 #[inline(always)]
 fn square<V: Vector>(a: &Digits<V>) -> Digits<V> {
     let mut columns = [V::all(0); 2 * DIGITS];
@@ -138,14 +139,14 @@ pub(super) fn add<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
 
 #[inline(always)]
 pub(super) fn subtract<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
-    // Four times the prime, digit by digit, so that no digit becomes negative.
+    // Adds four times the prime, digit by digit, so that no digit becomes negative.
     let (first, others) = (V::all(4 * (MASK + 1 - FOLD)), V::all(4 * MASK));
     let mut difference = *a;
     each_digit!(i, difference[i] = difference[i].add(if i == 0 { first } else { others }).sub(b[i]));
     carry(&difference)
 }
 
-/// b + 121665 a, where (486662 - 2) / 4 is the number.
+/// b + 121665 a; 121665 is (486662 - 2) / 4.
 #[inline(always)]
 fn add_small_product<V: Vector>(a: &Digits<V>, b: &Digits<V>) -> Digits<V> {
     let factor = V::all(121_665);
@@ -172,7 +173,7 @@ pub(super) fn swap<V: Vector>(lanes: V::Mask, a: &mut Digits<V>, b: &mut Digits<
     });
 }
 
-/// Digits of 51 bits from those of 52, of a number below 2^255.
+/// Converts a number below 2^255 from digits of 52 bits to digits of 51.
 #[inline(always)]
 fn narrow<V: Vector>(number: &Number) -> Digits<V> {
     let mask = V::all(MASK);
@@ -186,12 +187,12 @@ fn narrow<V: Vector>(number: &Number) -> Digits<V> {
     ]
 }
 
-/// The reverse of [`narrow`], of the least remainder.
+/// The reverse of [`narrow`]: the least remainder in digits of 52 bits.
 #[inline(always)]
 pub(super) fn widen<V: Vector>(number: &Digits<V>, out: &mut Number) {
     let mask = V::all(MASK);
     let fold = V::all(FOLD);
-    // Twice, so that all digits but perhaps the lowest are below 2^51, and the number below 2^255 + 19.
+    // Carries twice: all digits except perhaps the lowest are then below 2^51, and the number is below 2^255 + 19.
     let mut a = *number;
     for _ in 0..2 {
         each_digit!(i, {
@@ -204,7 +205,7 @@ pub(super) fn widen<V: Vector>(number: &Digits<V>, out: &mut Number) {
             }
         });
     }
-    // Whether the number is 2^255 - 19 or more: whether 19 more make 2^255.
+    // The number is 2^255 - 19 or more exactly if adding 19 carries into bit 255.
     let mut above = fold;
     each_digit!(i, above = a[i].add(above).shr::<BITS>());
     a[0] = a[0].add_low(above, fold);
@@ -226,7 +227,7 @@ pub(super) fn widen<V: Vector>(number: &Digits<V>, out: &mut Number) {
     store(&digits, out);
 }
 
-/// The square of the square and so on.
+/// Squares `count` times in a row.
 #[inline(always)]
 fn squares<V: Vector>(a: &Digits<V>, count: usize) -> Digits<V> {
     let mut power = *a;
@@ -236,7 +237,7 @@ fn squares<V: Vector>(a: &Digits<V>, count: usize) -> Digits<V> {
     power
 }
 
-/// 1/z as z^(2^255 - 21), zero for zero. Names say which power of two less one the exponent is.
+/// 1/z as z^(2^255 - 21); zero for zero. `ones_n` holds z to the power 2^n - 1.
 #[inline(always)]
 pub(super) fn invert<V: Vector>(z: &Digits<V>) -> Digits<V> {
     let two = square(z);
@@ -261,7 +262,7 @@ pub(super) fn ladder<V: Vector>(scalar: &Number, u: &Number, out: &mut Number) {
     let state = &mut state.0;
     let (one, zero) = (V::all(1), V::all(0));
     let u = narrow::<V>(u);
-    // x2, z2, x3, z3.
+    // The state: x2, z2, x3, z3.
     one.store(&mut state[0]);
     store(&u, &mut state[2 * DIGITS..][..DIGITS]);
     one.store(&mut state[3 * DIGITS]);

@@ -1,9 +1,9 @@
-//! X25519 of the base point: public values, by a table of its multiples ([`Table`]) on edwards25519.
+//! X25519 of the base point: public values, from a table of its multiples ([`Table`]) on edwards25519.
 //!
-//! A scalar is 2^254 plus 8 times the sum of 36 digits with signs, so its multiple is 36 additions of entries, without
-//! any doubling: 259 products in place of the ladder's 2,550. Points are (X : Y : Z : T) with x = X/Z, y = Y/Z and T =
-//! XY/Z; additions are those of Hışıl, Wong, Carter and Dawson (Twisted Edwards curves revisited, 2008, 3.1), right for
-//! every two points of the curve, so that no scalar needs a case of its own:
+//! A scalar is 2^254 plus 8 times the sum of 36 signed digits, so its multiple is 36 additions of entries and no
+//! doubling: 259 products instead of the ladder's 2,550. Points are (X : Y : Z : T) with x = X/Z, y = Y/Z and T = XY/Z.
+//! Additions are those of Hışıl, Wong, Carter and Dawson (Twisted Edwards curves revisited, 2008, 3.1). They are
+//! correct for any two points of the curve, so no scalar is a special case:
 //!
 //! ```text
 //! A = (Y - X)(y - x)     E = B - A     X3 = E F
@@ -12,12 +12,12 @@
 //!                        H = B + A     T3 = E H
 //! ```
 //!
-//! Of the opposite of an entry y + x and y - x are exchanged, and F and G. u is (Z + Y)/(Z - Y) (RFC 7748, 4.1).
+//! For the opposite of an entry, y + x and y - x are exchanged, and F and G. u is (Z + Y)/(Z - Y) (RFC 7748, 4.1).
 //!
-//! The inversion, whose squares wait for each other, takes as long as all additions. So denominators of
-//! up to [`QUOTIENTS_MAX`] times eight scalars are multiplied, inverted once, and taken apart again.
+//! The inversion takes as long as all additions, since its squares wait for each other. Therefore the denominators of
+//! up to [`QUOTIENTS_MAX`] times eight scalars are multiplied, inverted once, and separated again.
 //!
-//! Tried and dropped: a ladder from the lowest bit on with the base point's doublings known beforehand, which needs no
+//! Tried and dropped: a ladder from the lowest bit on with the base point's doublings precomputed, which needs no
 //! lookup but five times as many products.
 
 use super::vector::{Digits, Vector, each_digit, load, store};
@@ -26,14 +26,14 @@ use super::x25519::{add, invert, multiply, subtract, swap, widen};
 use super::x25519_table::{Table, WINDOWS, digits};
 use super::{DIGITS, Entry, Extended, Fraction, Number, Secret};
 
-/// Fractions that one inversion serves.
+/// At most this many fractions per lane share one inversion.
 pub(crate) const QUOTIENTS_MAX: usize = 8;
 
 /// 2d = -2 * 121665/121666.
 const TWICE_D: [u64; DIGITS] = {
     let mut twice =
         digits([0x5203_6cee_2b6f_fe73, 0x8cc7_4079_7779_e898, 0x0070_0a4d_4141_d8ab, 0x75eb_4dca_1359_78a3]);
-    // Digits below 2^52 are factors like any.
+    // Digits up to 2^52 are valid factors.
     let mut at = 0;
     while at < DIGITS {
         twice[at] *= 2;
@@ -42,7 +42,7 @@ const TWICE_D: [u64; DIGITS] = {
     twice
 };
 
-/// Coordinates in registers.
+/// The coordinates of points in registers.
 type Coordinates<V> = [Digits<V>; 4];
 
 #[inline(always)]
@@ -58,7 +58,7 @@ fn store_point<V: Vector>(coordinates: &Coordinates<V>, point: &mut Extended) {
     store(&coordinates[3], &mut point[3 * DIGITS..]);
 }
 
-/// The sum of a point and an entry, or its opposite: y + x, y - x and 2dxy.
+/// The sum of a point and an entry (y + x, y - x and 2dxy), or the entry's opposite.
 #[inline(always)]
 fn add_entry<V: Vector>(
     point: &Coordinates<V>,
@@ -109,7 +109,7 @@ pub(super) fn base_fraction<V: Vector>(table: &Table, scalar: &Number, fraction:
         V::all(*digit).store(row);
     }
     for (at, window) in table.windows().iter().enumerate() {
-        // Bit 3 is the lowest of an eighth, and bit 2 below it is clear. Bit 254 is what the sum started with.
+        // Bit 3 is the lowest bit of the scalar's eighth; bit 2 below it is zero. Bit 254 is in the sum's start.
         let mut bits = bits::<V>(scalar, at * WINDOW + 2);
         if at == WINDOWS - 1 {
             bits = bits.and(V::all(127));
@@ -119,7 +119,7 @@ pub(super) fn base_fraction<V: Vector>(table: &Table, scalar: &Number, fraction:
         let is_taken = choice.size.has(V::all(127));
         let [mut sum, mut difference, mut product] =
             [look_up(&window[0], index), look_up(&window[1], index), look_up(&window[2], index)];
-        // Of nothing: y = 1 and x = 0.
+        // The neutral point if nothing is added: y = 1 and x = 0.
         each_digit!(i, {
             let one = V::all(u64::from(i == 0));
             sum[i] = V::choose(is_taken, sum[i], one);
@@ -134,11 +134,11 @@ pub(super) fn base_fraction<V: Vector>(table: &Table, scalar: &Number, fraction:
     store(&subtract(&z, &y), &mut fraction[DIGITS..]);
 }
 
-/// See [`super::quotients`]. No denominator is zero: the scalars are multiples of 8 below 2^255, and 8 times the order
-/// of the base point is above that.
+/// See [`super::quotients`]. No denominator is zero: the scalars are multiples of 8 below 2^255, which is less than 8
+/// times the order of the base point.
 #[inline(always)]
 pub(super) fn quotients<V: Vector>(fractions: &mut [Secret<{ 2 * DIGITS }>]) {
-    // Of the first denominators: one, two, and so on.
+    // Products of the first denominators: of none, of one, and so on.
     let mut products: [Secret<DIGITS>; QUOTIENTS_MAX] = std::array::from_fn(|_| Secret::zero());
     let mut product = one::<V>();
     for (fraction, before) in fractions.iter().zip(&mut products) {

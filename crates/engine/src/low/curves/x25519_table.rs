@@ -1,16 +1,16 @@
 //! Multiples of X25519's base point for [`super::x25519_base`], by the coordinates of edwards25519
 //! (RFC 7748, 4.1: -x^2 + y^2 = 1 + d x^2 y^2).
 //!
-//! Scalars are multiples of 8 (RFC 7748, 5), so an eighth of them times 8 B is what is summed: 252 bits, of which the
-//! highest is always set. What it stands for is where the sum starts, and the other 251 take 36 windows, 270 KiB. An
-//! entry is y + x, y - x and 2dxy, which saves the addition a product.
+//! Scalars are multiples of 8 (RFC 7748, 5), so the sum is an eighth of the scalar times 8 B. That eighth has 252 bits,
+//! of which the highest is always set. The sum starts with its multiple, and the other 251 bits take 36 windows, 270
+//! KiB. An entry is y + x, y - x and 2dxy, which saves a product per addition.
 
 use super::windows::{ENTRIES, Entries, WINDOW};
 use super::{DIGITS, Entry, Extended, LANES, Row, add_entry_to, entry_of};
 use crate::low::cpu::Avx512;
 use std::sync::OnceLock;
 
-/// Windows of 251 bits and the sign of the highest.
+/// Windows for 251 bits and the sign of the highest.
 pub(super) const WINDOWS: usize = 36;
 
 /// The base point (RFC 7748, 4.1, and RFC 8032, 5.1).
@@ -19,30 +19,30 @@ const BASE: [[u64; DIGITS]; 2] = [
     digits([0x6666_6666_6666_6666, 0x6666_6666_6666_6666, 0x6666_6666_6666_6666, 0x6666_6666_6666_6658]),
 ];
 
-/// Digits of 51 bits from words of 64, the highest first.
+/// Digits of 51 bits from 64-bit words, the highest word first.
 pub(super) const fn digits(words: [u64; 4]) -> [u64; DIGITS] {
     const MASK: u64 = (1 << 51) - 1;
     let [d, c, b, a] = words;
     [a & MASK, (a >> 51 | b << 13) & MASK, (b >> 38 | c << 26) & MASK, (c >> 25 | d << 39) & MASK, d >> 12]
 }
 
-/// Each number of an entry, of all entries.
+/// Each number of an entry, for all entries of a window.
 pub(super) type Window = [[Entries; DIGITS]; 3];
 
-/// The multiples of all windows, and 2^254 B. They are public.
+/// The multiples of all windows, and 2^254 B, which are public.
 pub(crate) struct Table {
     windows: Box<[Window]>,
     start: [u64; 4 * DIGITS],
 }
 
 impl Table {
-    /// The table of this process, made at the first call: by kernels in some milliseconds.
+    /// The table of this process, computed at the first call; kernels take some milliseconds.
     pub(crate) fn get(token: Option<Avx512>) -> &'static Table {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| Table::new(token))
     }
 
-    /// Makes the table, a window a lane.
+    /// Computes the table, one window a lane.
     pub(super) fn new(token: Option<Avx512>) -> Table {
         let mut windows = vec![[[[Row::ZERO; ENTRIES / LANES]; DIGITS]; 3]; WINDOWS];
         let mut start = [0; 4 * DIGITS];
@@ -67,7 +67,7 @@ impl Table {
                     }
                 }
             }
-            // 64 times the last of them: the highest window's 2^(7 * 36 - 1).
+            // The start is the highest window's entry 64: 64 times 8 B times 2^(7 * 35), which is 2^254 B.
             start.iter_mut().zip(&point).for_each(|(start, row)| *start = row.0[group.len() - 1]);
         }
         Table { windows: windows.into_boxed_slice(), start }
@@ -77,7 +77,7 @@ impl Table {
         &self.windows
     }
 
-    /// X, Y, Z and T of 2^254 B.
+    /// X, Y, Z and T of 2^254 B, where sums start.
     pub(super) fn start(&self) -> &[u64; 4 * DIGITS] {
         &self.start
     }
@@ -90,7 +90,7 @@ fn base(token: Option<Avx512>) -> Extended {
     for (row, digit) in affine.iter_mut().zip(BASE.as_flattened()) {
         *row = Row([*digit; LANES]);
     }
-    // Z is 1. What is added to the neutral point (0 : 1 : 1) gets its T.
+    // Z is 1. Adding to the neutral point (0 : 1 : 1) computes T.
     let one = Row([1; LANES]);
     (affine[2 * DIGITS], point[DIGITS], point[2 * DIGITS]) = (one, one, one);
     entry_of(token, &affine, &mut entry);

@@ -8,36 +8,35 @@
 //! right[31]    R32      R32      R32          R32              64 words: the state of n blocks
 //! ```
 //!
-//! With the bits apart, all permutations (IP, E, P, PC1, PC2, the shifts of the key) are names of words and
-//! cost nothing; what is left are the S-boxes as circuits of gates ([`super::circuits_ternary`],
-//! [`super::circuits_binary`]) and sums. No table is read and nothing branches on data.
+//! With separate bits, all permutations (IP, E, P, PC1, PC2, the shifts of the key) are only names of words and cost
+//! nothing. What remains are the S-boxes as circuits of gates ([`super::circuits_ternary`],
+//! [`super::circuits_binary`]), and sums. No table is read, and no branch depends on data.
 //!
-//! 1. The state stays in memory. 64 words do not fit in 32 registers, but a round reads each word of the
-//!    right half once or twice, each of the left once, as operands in memory, and loads are not what bounds
-//!    a round.
-//! 2. A key is 28 + 28 words, rotated between rounds. Each half is stored twice in a row, so that a rotated
-//!    half is a window that starts later, and all rounds of both ways run one piece of code, 400 instructions.
+//! 1. The state stays in memory. 64 words do not fit in 32 registers. But a round reads each word of the right half
+//!    once or twice and each of the left once, as operands in memory, and loads do not limit a round.
+//! 2. A key is 28 + 28 words, rotated between rounds. Each half is stored twice in a row, so that a rotated half is a
+//!    window that starts later. All rounds of both directions run one piece of code, 400 instructions.
 //! 3. The halves are not swapped: they change their names after every round.
-//! 4. Between the stages of a program FP and the next IP cancel. Both are applied while blocks are loaded
-//!    and stored, as places where words go.
-//! 5. The sum with the left half is the gate that ends an output of a circuit, where that gate has an input
-//!    to spare.
-//! 6. One stream runs two passes in turns, a round of each. A round ends with a chain of gates, stores, and
-//!    loads of the next round that wait for them; the other pass fills that time, a tenth of it.
-//! 7. Streams of CBC are turned, eight blocks of each, so that a row is the same block of some of them. Of a MAC the
-//!    state is the chaining value and nothing comes back before the last block; enciphered blocks are added as rows,
-//!    which have to be made.
-//! 8. Counters are made sliced: a sum of 64 words with carries instead of a transposition.
+//! 4. Between the stages of a program FP and the next IP cancel. Both are applied while blocks are loaded and stored,
+//!    by the choice of words.
+//! 5. The sum with the left half is part of the gate that ends an output of a circuit, if that gate has an input to
+//!    spare.
+//! 6. One stream runs two passes in turns, a round of each. A round ends with a chain of gates and stores, and loads of
+//!    the next round wait for them. The other pass fills that time, a tenth of it.
+//! 7. Streams of CBC are transposed, eight blocks of each, so that a row is the same block of some of them. The state
+//!    of a MAC is the chaining value, and nothing is stored before the last block. For enciphered streams, chaining
+//!    values are added as rows, and the rows must be made.
+//! 8. Counters are made in slices: a sum of 64 words with carries instead of a transposition.
 //!
-//! Bounds: a pass has 64 x [`Word::BLOCKS`] lanes, a state is 64 words, a schedule [`SCHEDULE`] words; three
-//! schedules of 512 lanes are 21 KiB and two states 8 KiB, together inside the first-level cache.
+//! Bounds: a pass has 64 x [`Word::BLOCKS`] lanes, a state is 64 words, and a schedule [`SCHEDULE`] words. Three
+//! schedules of 512 lanes are 21 KiB and two states 8 KiB, which together fit in the first-level cache.
 //!
 //! Tried and dropped: the loop over rounds in one body with the round, where the compiler keeps the state in registers
-//! that it does not have (1.6 times the time); chaining in slices, onto the state that the block before left, which
-//! spares no operation over adding rows as they are read, but keeps words that the transposition can use; pieces that
-//! were copied turned into a second buffer of 32 KiB instead of in place (1.08 times the time of a pass). Left out:
-//! rounds unrolled with the names of rotated key words written into them; sixteen of them are 45 KB, which the cache of
-//! decoded instructions does not hold.
+//! that it lacks (1.6 times the time). Chaining in slices, onto the state that the block before left: it saves no
+//! operation compared with adding rows as they are read, but occupies words that the transposition can use. Copied
+//! pieces transposed into a second buffer of 32 KiB instead of in place (1.08 times the time of a pass). Left out:
+//! unrolled rounds with the names of rotated key words written into them; sixteen of them are 45 KB, which the cache of
+//! decoded instructions cannot hold.
 
 mod macs;
 
@@ -51,10 +50,10 @@ use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::slice;
 
-/// The form of these words.
+/// The bit-sliced form in these words.
 pub(crate) struct BitSliced<W>(PhantomData<W>);
 
-/// Schedules for all lanes of a pass. Only those that were set are looked at, then and when wiped.
+/// Schedules for all lanes of a pass. Only schedules that were set are read or wiped.
 pub(crate) struct Keys<W: Word> {
     schedules: [[MaybeUninit<W>; SCHEDULE]; KEYS_MAX],
     is_set: [bool; KEYS_MAX],
@@ -80,10 +79,10 @@ impl<W: Word> Drop for Keys<W> {
     }
 }
 
-/// The state of a pass.
+/// The blocks of a pass, one word for each bit: two halves of 32 words.
 struct State<W: Word> {
     words: Words<W, 64>,
-    /// Whether the right half comes first.
+    /// Whether the right half is stored first.
     is_swapped: bool,
 }
 
@@ -153,7 +152,7 @@ impl<W: Word> Form for BitSliced<W> {
         cbc_pieces(token, keys, program, all_chains, all, count);
         chains.copy_from_slice(&all_chains[..chains.len()]);
         pieces.copy_from_slice(&all[..pieces.len()]);
-        // Text that was not enciphered, and of a MAC its chaining values.
+        // These hold text that was not enciphered, and a MAC's chaining values.
         wipe_bytes(all_chains[..chains.len()].as_flattened_mut());
         wipe_pieces(&mut all[..pieces.len()]);
     }
@@ -195,16 +194,16 @@ impl<W: Word> Form for BitSliced<W> {
     }
 }
 
-/// What is done with the blocks of one stream.
+/// The mode for the blocks of one stream.
 enum Mode<'a> {
     Ecb,
-    /// Decipherment; the block of ciphertext before.
+    /// CBC decipherment, with the ciphertext block before the stream.
     Cbc(&'a mut Block),
-    /// The next counter.
+    /// CTR, with the next counter.
     Ctr(&'a mut u64),
 }
 
-/// One stream in place, two passes at a time as long as there is more than one.
+/// Processes one stream in place, two passes at a time as long as more than one is left.
 fn stream<W: Word>(token: W::Token, keys: &Keys<W>, program: &[Stage], data: &mut [u8], mode: &mut Mode<'_>) {
     let pass_bytes = 64 * W::BLOCKS * BLOCK_BYTES;
     let (mut one, mut two) = (State::<W>::new(token), None);
@@ -218,7 +217,7 @@ fn stream<W: Word>(token: W::Token, keys: &Keys<W>, program: &[Stage], data: &mu
             let two = two.get_or_insert_with(|| State::<W>::new(token));
             take(token, second, mode, two.halves());
             run(token, keys, program, [&mut one, two]);
-            // The second before the first is overwritten.
+            // The second pass is stored before the first is overwritten.
             let last = second.last_chunk().copied();
             give(token, two.halves(), second, mode, first.last_chunk().copied());
             give(token, one.halves(), first, mode, None);
@@ -229,7 +228,7 @@ fn stream<W: Word>(token: W::Token, keys: &Keys<W>, program: &[Stage], data: &mu
     }
 }
 
-/// A part of a stream to the state of a pass.
+/// Loads a part of a stream, or its counters, into the state of a pass.
 fn take<W: Word>(token: W::Token, bytes: &[u8], mode: &mut Mode<'_>, state: Halves<'_, W>) {
     if let Mode::Ctr(counter) = mode {
         W::count(token, **counter, state);
@@ -239,7 +238,8 @@ fn take<W: Word>(token: W::Token, bytes: &[u8], mode: &mut Mode<'_>, state: Halv
     }
 }
 
-/// What became of it back to its place; `before` is the block before it where it is not the first.
+/// Stores the result in its place. For CBC, `before` is the ciphertext block before the part; `None` for the first
+/// part.
 fn give<W: Word>(
     token: W::Token,
     state: Halves<'_, W>,
@@ -268,7 +268,7 @@ fn give<W: Word>(
     wipe_bytes(padded.as_flattened_mut());
 }
 
-/// Whole blocks, at most a pass.
+/// Loads whole blocks, at most a pass, as the state.
 fn load<W: Word>(token: W::Token, bytes: &[u8], state: Halves<'_, W>) {
     let (blocks, _) = bytes.as_chunks();
     if blocks.len() == 64 * W::BLOCKS {
@@ -282,7 +282,7 @@ fn load<W: Word>(token: W::Token, bytes: &[u8], state: Halves<'_, W>) {
     wipe_bytes(padded.as_flattened_mut());
 }
 
-/// The first blocks of a piece per lane, chained; a chaining value and a piece for each lane.
+/// CBC over the first `count` blocks of one piece per lane, with a chaining value for each lane.
 fn cbc_pieces<W: Word>(
     token: W::Token,
     keys: &Keys<W>,
@@ -297,7 +297,7 @@ fn cbc_pieces<W: Word>(
     W::turn_back(token, pieces);
 }
 
-/// Streams that are enciphered where they lie.
+/// CBC enciphering of streams in place.
 fn cbc_lines<W: Word, L: Lines + ?Sized>(
     token: W::Token,
     keys: &Keys<W>,
@@ -313,11 +313,11 @@ fn cbc_lines<W: Word, L: Lines + ?Sized>(
         cbc_turned(token, keys, program, chains, flattened(turned), W::TURNED, PIECE_BLOCKS);
         W::turn_out(token, turned, lines, piece);
     }
-    // Ciphertext, but for lanes that have no stream, which hold a copy of another one's text under keys of their own.
+    // Ciphertext, except in lanes without a stream, which hold a copy of another's text under keys of their own.
     wipe_pieces(turned);
 }
 
-/// MACs of streams: the state is the chaining value, which need not leave the slices between blocks.
+/// MACs of streams: the state is the chaining value, which stays in slices between blocks.
 fn mac_lines<W: Word, L: Lines + ?Sized>(
     token: W::Token,
     keys: &Keys<W>,
@@ -343,7 +343,7 @@ fn mac_lines<W: Word, L: Lines + ?Sized>(
     wipe_pieces(turned);
 }
 
-/// So many blocks of each lane, which have been turned, chained.
+/// CBC over `count` blocks of each lane, which are already transposed.
 fn cbc_turned<W: Word>(
     token: W::Token,
     keys: &Keys<W>,
@@ -369,7 +369,7 @@ fn cbc_turned<W: Word>(
     }
 }
 
-/// A program over the states of one pass, or of two that take turns.
+/// Runs a program over the state of one pass, or of two that take turns.
 fn run<W: Word, const PASSES: usize>(
     token: W::Token,
     keys: &Keys<W>,
@@ -394,7 +394,7 @@ fn run<W: Word, const PASSES: usize>(
     }
 }
 
-/// The blocks of all pieces.
+/// The blocks of all pieces, as one slice.
 fn flattened(pieces: &mut [Piece]) -> &mut [Block] {
     // SAFETY: a piece is exactly its eight blocks, in C layout; the slice covers the same memory.
     unsafe { slice::from_raw_parts_mut(pieces.as_mut_ptr().cast(), PIECE_BLOCKS * pieces.len()) }

@@ -1,9 +1,9 @@
 //! Bit-sliced DES in AVX2 words of 256 bits: 256 lanes.
 //!
-//! Gates are of two inputs here, and so a round is 48 sums with the key and the operations of
-//! [`super::circuits_binary`], nearly 600 and more than twice those of an AVX-512 round on half the lanes. With
-//! 3.3 a cycle (see [`super::bit_sliced_avx512`]) the limit of a round is 180 cycles; 180 are measured. With 16
-//! registers 40 of the operands move to and from the stack.
+//! Gates have two inputs here, so a round is 48 sums with the key and the operations of [`super::circuits_binary`].
+//! That is nearly 600, more than twice those of an AVX-512 round, on half the lanes. At 3.3 a cycle (see
+//! [`super::bit_sliced_avx512`]) the limit of a round is 180 cycles; 180 are measured. With 16 registers, 40 of the
+//! operands move to and from the stack.
 
 use super::super::cpu::Avx2;
 use super::bit_sliced::BitSliced;
@@ -22,7 +22,7 @@ use std::mem::MaybeUninit;
 /// DES of 256 blocks a pass.
 pub(crate) type BitSliced256 = BitSliced<Word256>;
 
-/// 256 lanes. Made from the token or from another word: having one proves AVX2.
+/// 256 lanes. Made only from the token or another word, so that a word proves AVX2.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Word256(__m256i);
@@ -207,8 +207,8 @@ fn schedule_of_one(key: u64, words: &mut [MaybeUninit<Word256>; SCHEDULE]) {
     bit_sliced_round::schedule_of_one(Word256(_mm256_setzero_si256()), key, words);
 }
 
-/// Not inlined: in one body with the loop over rounds the compiler moves the state to registers, of which there
-/// are not enough, and from there to a stack that is not aligned.
+/// Not inlined: in one body with the loop over rounds, the compiler would move the state into registers, of which there
+/// are too few, and from there to an unaligned stack.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn round(left: &mut [Word256; 32], right: &[Word256; 32], key: &[Word256; WINDOW]) {

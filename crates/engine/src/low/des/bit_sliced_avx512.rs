@@ -12,28 +12,28 @@
 //! (b, w)     g k        8 x 8 quad-words: the slices, whose bit is 64 g + 8 k + 7 - n
 //! ```
 //!
-//! The second of the transpositions each way, and those of streams of CBC, put halves of registers together as they are
-//! loaded, which takes any vector unit and spares a third of the shuffles: on Intel's cores, which start one shuffle a
-//! cycle, 2 % (TDES) to 4 % (DES) of CBC of 512 streams.
+//! The second of the transpositions in each direction, and those of CBC streams, combine halves of registers while they
+//! are loaded. Any vector unit can do that, and it saves a third of the shuffles. On Intel's cores, which start one
+//! shuffle a cycle, that is 2 % (TDES) to 4 % (DES) of CBC of 512 streams.
 //!
-//! The way back is the same backwards. The affine map turns the order of the eight bits round; the second
-//! byte permute of the way back turns them first.
+//! The way back is the same in reverse. The affine map reverses the order of the eight bits; the second byte permute of
+//! the way back reverses them first.
 //!
-//! Port limit, measured on AMD Zen 5: four `vpternlogq` start in a cycle only while their operands were just made or
-//! are the same again and again. What bounds a round is how many other vector registers can be read in a cycle, six to
-//! eight: with operands made a few cycles before 2.0 `vpternlogq` run in a cycle, or 3.3 to 4.0 `vpxorq`, mixtures in
-//! between; operands in memory are free of this, and copies of registers are free altogether. So a gate of three inputs
-//! is worth taking whenever it stands for two of two. Two loads, two shuffles or affine maps (four of the unpacking
+//! Port limit, measured on AMD Zen 5: four `vpternlogq` start in a cycle only if their operands were just computed or
+//! are always the same. A round is limited by the number of other vector registers that can be read in a cycle, six to
+//! eight. With operands computed a few cycles before, 2.0 `vpternlogq` run in a cycle, or 3.3 to 4.0 `vpxorq`, mixtures
+//! in between. Operands in memory are exempt from this limit, and copies of registers are free. So a gate of three
+//! inputs pays off whenever it replaces two gates of two. Two loads, two shuffles or affine maps (four of the unpacking
 //! kind) start in a cycle.
 //!
 //! | | limit, cycles | measured |
 //! |---|---|---|
 //! | a round: 48 sums with the key, 206 operations of [`super::circuits_ternary`]: 640 register reads, 112 loads | 97 | 96 (two passes in turns), 104 (one alone) |
-//! | to slices and back: 768 shuffles and maps, 256 unpackings, 128 halves put together | 390 | 590, with what is wiped, when the halves were 128 shuffles more |
+//! | to slices and back: 768 shuffles and maps, 256 unpackings, 128 halves combined | 390 | 590, wiping included, when the halves were 128 shuffles more |
 //! | triple DES of 512 blocks | 5,100 | 5,200 (two passes in turns), 5,800 (one alone) |
 //!
-//! Tried and dropped: two-source permutes for the quad-words (`vpermt2q`, 1.6 a cycle); gates of two S-boxes listed
-//! in turns (no gain), of four (the registers do not suffice).
+//! Tried and dropped: two-source permutes for the quad-words (`vpermt2q`, 1.6 a cycle); gates of two S-boxes listed in
+//! turns (no gain), of four (too few registers).
 
 use super::super::cpu::Avx512;
 use super::bit_sliced::BitSliced;
@@ -54,13 +54,13 @@ use std::ptr;
 /// DES of 512 blocks a pass.
 pub(crate) type BitSliced512 = BitSliced<Word512>;
 
-/// 512 lanes. Made from the token or from another word: having one proves AVX-512.
+/// 512 lanes. Made only from the token or another word, so that a word proves AVX-512.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Word512(__m512i);
 
 impl Word512 {
-    /// As they lie in memory.
+    /// The bytes of the word as they lie in memory.
     #[inline(always)]
     fn bytes(&self) -> &[u8; 64] {
         // SAFETY: a word is a vector of 64 bytes without padding; the reference lives as long.
@@ -157,13 +157,13 @@ unsafe impl Word for Word512 {
         unsafe { turn(pieces) }
     }
 
-    /// Eight by eight: the same.
+    /// The reverse of `turn`, which is `turn` itself: the transposition is eight by eight.
     fn turn_back(_token: Avx512, pieces: &mut [Piece]) {
         // SAFETY: the token proves AVX-512.
         unsafe { turn(pieces) }
     }
 
-    /// The rows of a block side by side: all that a pass reads and writes are two runs of 4 KiB.
+    /// The rows of a block are side by side: a pass reads and writes two runs of 4 KiB.
     const TURNED: Turned = Turned { row: ROW, block: 64 * ROW };
 
     fn turn_in<L: Lines + ?Sized>(_token: Avx512, lines: &L, piece: usize, pieces: &mut [Piece]) {
@@ -182,8 +182,8 @@ unsafe impl Word for Word512 {
 /// Blocks of a word in memory.
 const ROW: usize = 8;
 
-/// Not inlined: in one body with the loop over rounds the compiler moves the state to registers, of which there
-/// are not enough, and from there to a stack that is not aligned.
+/// Not inlined: in one body with the loop over rounds, the compiler would move the state into registers, of which there
+/// are too few, and from there to an unaligned stack.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
 fn round(left: &mut [Word512; 32], right: &[Word512; 32], key: &[Word512; WINDOW]) {
@@ -226,7 +226,7 @@ fn load(rows: Rows<'_>, before: Option<Rows<'_>>, mut state: Halves<'_, Word512>
             let bytes = _mm512_permutexvar_epi8(turn_bytes, text);
             *word = _mm512_gf2p8affine_epi64_epi8::<0>(identity, bytes);
         }
-        // To the places of the slices that are made of them.
+        // Stores each word where its slices will be made.
         for (byte, word) in transpose_quads(words).into_iter().enumerate() {
             *state.of_bit(byte, group) = Word512(_mm512_permutexvar_epi8(turn_bytes, word));
         }
@@ -263,7 +263,7 @@ fn store(mut state: Halves<'_, Word512>, blocks: &mut [Block], stride: usize, me
     }
 }
 
-/// Writes a row of blocks, to which the blocks there may be added.
+/// Writes a row of blocks, or adds the row to the blocks that are there.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn put(blocks: &mut [Block], at: usize, word: __m512i, merge: Merge) {
@@ -293,7 +293,7 @@ fn turn(pieces: &mut [Piece]) {
     }
 }
 
-/// Eight lanes at a time: a block of each is a row.
+/// Transposes a piece of each lane, eight lanes at a time, so that a row is one block of each of the eight.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
 fn turn_in<L: Lines + ?Sized>(lines: &L, piece: usize, pieces: &mut [Piece; 512]) {
     for row in 0..64 {
@@ -316,7 +316,7 @@ fn turn_out<L: Lines + ?Sized>(pieces: &[Piece; 512], lines: &mut L, piece: usiz
     }
 }
 
-/// The first row of these blocks.
+/// Loads the first row of these blocks.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn read(blocks: &[Block]) -> __m512i {
@@ -325,7 +325,7 @@ fn read(blocks: &[Block]) -> __m512i {
     unsafe { _mm512_loadu_si512(row.as_ptr().cast()) }
 }
 
-/// A row as bytes.
+/// A row of blocks as bytes.
 #[inline]
 fn bytes_of(blocks: &[Block; ROW]) -> &[u8; 64] {
     blocks.as_flattened().try_into().expect("eight blocks")
@@ -338,7 +338,7 @@ fn read_bytes(bytes: &[u8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-/// Over the first row of these blocks.
+/// Stores a word over the first row of these blocks.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn write(blocks: &mut [Block], word: __m512i) {
@@ -363,7 +363,7 @@ const INDEX: [[i64; 8]; 9] = [
 /// Byte `j` of quad-word `i` comes from byte `i` of quad-word `j`.
 const TURN_BYTES: [u8; 64] = turned_bytes(0);
 
-/// The same, and the order of the bytes of each quad-word turned round.
+/// As [`TURN_BYTES`], and reverses the bytes of each quad-word.
 const TURN_AND_REVERSE: [u8; 64] = turned_bytes(7);
 
 const fn turned_bytes(reversal: usize) -> [u8; 64] {
@@ -379,7 +379,7 @@ const fn turned_bytes(reversal: usize) -> [u8; 64] {
 /// The unit matrix: byte `i` picks bit `i` of each byte of the other operand of the affine map.
 const IDENTITY: [u8; 64] = unit(0);
 
-/// The same from the last byte to the first.
+/// As [`IDENTITY`], from the last byte to the first.
 const REVERSAL: [u8; 64] = unit(7);
 
 const fn unit(reversal: usize) -> [u8; 64] {

@@ -119,7 +119,7 @@ unsafe impl Word for u64 {
         round(left, right, key);
     }
 
-    /// The rows of one piece are its blocks.
+    /// Nothing to do: a row is one block, so the rows of a piece are its blocks.
     fn turn((): (), _pieces: &mut [Piece]) {}
 
     fn turn_back((): (), _pieces: &mut [Piece]) {}

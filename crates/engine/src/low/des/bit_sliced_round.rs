@@ -1,10 +1,9 @@
-//! The round of bit-sliced DES, for any word: names of words where the standard permutes bits.
+//! The round of bit-sliced DES, for any word: bit permutations of the standard are names of words.
 //!
-//! The S-boxes are not taken in the order of their numbers. A round waits for the last gates of the round
-//! before: each S-box reads the outputs of six of the eight, 11 cycles after they were stored. In the order
-//! below those that come first do not read those that come last, and deep circuits come early: of all
-//! orders it has the shortest wait in a model of 4 operations a cycle with a latency of 2, and takes 3 % off
-//! a pass alone.
+//! The S-boxes are not taken in numerical order. A round waits for the last gates of the round before: each S-box reads
+//! the outputs of six of the eight, 11 cycles after they were stored. In the order below the first S-boxes do not read
+//! the outputs of the last, and deep circuits come early. Of all orders, it waits least in a model of 4 operations a
+//! cycle with a latency of 2, and saves 3 % of a pass alone.
 
 use super::bit_sliced_words::{Halves, Lanes, Word};
 use super::tables::{E, IP, P, PC1, PC2, SHIFTS};
@@ -46,7 +45,7 @@ fn substitute<W: Word, const BOX: usize>(left: &mut [W; 32], right: &[W; 32], ke
     left[to[3]] = outputs[3];
 }
 
-/// The body of [`Word::count`]. `index` is the number of each lane, lowest bit first.
+/// The body of [`Word::count`]. `index` holds the number of each lane, lowest bit first.
 #[inline(always)]
 pub(super) fn count<W: Lanes>(index: &[W], first: u64, mut state: Halves<'_, W>) {
     let mut carry = index[0].like(0);
@@ -78,7 +77,7 @@ pub(super) fn schedule_of_one<W: Lanes>(any: W, key: u64, schedule: &mut [MaybeU
     }
 }
 
-/// Writes a bit of C and D to both its places. D starts behind both copies of C.
+/// Writes a bit of C or D to its two places. D begins after both copies of C.
 #[inline(always)]
 fn set_bit<W: Lanes>(schedule: &mut [MaybeUninit<W>; SCHEDULE], bit: usize, word: W) {
     let at = if bit < HALF_KEY { bit } else { bit + HALF_KEY };
@@ -86,19 +85,19 @@ fn set_bit<W: Lanes>(schedule: &mut [MaybeUninit<W>; SCHEDULE], bit: usize, word
     schedule[at + HALF_KEY].write(word);
 }
 
-/// A bit of a value 64 times.
+/// One bit of a value, repeated 64 times.
 #[inline(always)]
 fn all(value: u64, bit: usize) -> u64 {
     0u64.wrapping_sub(value >> bit & 1)
 }
 
-/// Bits of C, and of D.
+/// The number of bits of C, and of D.
 const HALF_KEY: usize = 28;
 
-/// Words that a round can reach from the start of its window: all of one C and, one copy of C further, D.
+/// Words that a round can reach from the start of its window: all of one C and, one copy of C further, all of D.
 pub(super) const WINDOW: usize = 3 * HALF_KEY;
 
-/// Where the window of each round starts when enciphering: the sum of the shifts so far.
+/// The start of the window for each round of enciphering: the sum of the shifts so far.
 pub(super) const STARTS: [usize; 16] = {
     let mut starts = [0; 16];
     let (mut round, mut start) = (0, 0);
@@ -110,7 +109,7 @@ pub(super) const STARTS: [usize; 16] = {
     starts
 };
 
-/// Words of the right half that an S-box reads.
+/// The words of the right half that an S-box reads.
 const fn input_places(s_box: usize) -> [usize; 6] {
     let mut places = [0; 6];
     let mut input = 0;
@@ -121,7 +120,7 @@ const fn input_places(s_box: usize) -> [usize; 6] {
     places
 }
 
-/// Words of the window of the schedule that are added to them.
+/// The words of the schedule's window that are added to an S-box's inputs.
 const fn key_places(s_box: usize) -> [usize; 6] {
     let mut places = [0; 6];
     let mut input = 0;
@@ -133,7 +132,7 @@ const fn key_places(s_box: usize) -> [usize; 6] {
     places
 }
 
-/// Words of the left half that an S-box is added to.
+/// The words of the left half to which an S-box's outputs are added.
 const fn output_places(s_box: usize) -> [usize; 4] {
     let mut places = [0; 4];
     let mut place = 0;
@@ -147,7 +146,7 @@ const fn output_places(s_box: usize) -> [usize; 4] {
     places
 }
 
-/// Where IP puts each bit of a block, counted as bytes lie in memory: bit `8 * byte + weight`.
+/// The place of each bit of a block after IP. Bits are counted in memory order: bit `8 * byte + weight`.
 pub(super) const PLACES: [usize; 64] = {
     let mut places = [0; 64];
     let mut place = 0;
@@ -159,7 +158,7 @@ pub(super) const PLACES: [usize; 64] = {
     places
 };
 
-/// Where IP puts the bits of a block read as a number, the lowest bit first.
+/// The place after IP of each bit of a block read as a number, the lowest bit first.
 const COUNTER_PLACES: [usize; 64] = {
     let mut places = [0; 64];
     let mut bit = 0;
@@ -170,7 +169,7 @@ const COUNTER_PLACES: [usize; 64] = {
     places
 };
 
-/// Where IP puts the bits of a key that PC1 chooses.
+/// The place after IP of each bit of a key that PC1 selects.
 const KEY_PLACES: [usize; 56] = {
     let mut places = [0; 56];
     let mut bit = 0;

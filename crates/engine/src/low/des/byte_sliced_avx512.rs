@@ -12,27 +12,27 @@
 //!   and back the same way                                          24; 8 vpermb, 8 vgf2p8affine
 //! ```
 //!
-//! 1. IP takes equal bits of the eight bytes together: it is the transposition of an 8x8 bit matrix, which
-//!    the GF(2) product does when the block is the matrix and the unit vectors the data.
-//! 2. Between stages IP and its inverse cancel; so they do between the blocks of a CBC chain, which stays in
+//! 1. IP gathers equal bits of the eight bytes: it transposes an 8x8 bit matrix. The GF(2) product does that if the
+//!    block is the matrix and the unit vectors are the data.
+//! 2. IP and its inverse cancel between stages. They also cancel between the blocks of a CBC chain, which stays in
 //!    expanded form: XOR is the same there.
-//! 3. CBC moves whole cache lines of eight blocks: eight streams' lines are transposed by quad words, and one
-//!    line of each stream is worked on before the next is touched.
-//! 4. Lines that all streams have are read and written where they lie. The chaining value is the state, from the first
-//!    block of a call to its last; a MAC needs nothing of the way back between its blocks.
-//! 5. In a piece apart the chaining value goes into the first block after the transposition by quad words, where those
-//!    of eight streams are one vector, and comes out the same way: eight bytes read out of a vector just stored have to
-//!    wait for the store, which cost 24 ns a step.
+//! 3. CBC moves whole cache lines of eight blocks. The lines of eight streams are transposed by quad words, and one
+//!    line of each stream is enciphered before the next is read.
+//! 4. Lines that all streams have are read and written in place. The state is the chaining value, from the first block
+//!    of a call to its last; a MAC skips the way back between its blocks.
+//! 5. In copied pieces, the chaining value is added to the first block after the transposition by quad words, when
+//!    those of eight streams are one vector, and is read out the same way. Eight bytes read from a vector just stored
+//!    would wait for the store, which cost 24 ns a step.
 //!
-//! Limit: both transpositions of a pass take 34 ns, about 180 instructions, most of which run at two a cycle;
-//! with the rounds of triple DES a pass takes 0.28 us, of single DES 0.12. A CBC step adds 1.3 ns for
-//! each eight streams for moving the lines.
+//! Limit: both transpositions of a pass take 34 ns, about 180 instructions, most of which run at two a cycle. With the
+//! rounds of triple DES a pass takes 0.28 us, of single DES 0.12. A CBC step adds 1.3 ns for each eight streams to move
+//! the lines.
 //!
-//! Few lanes cost a whole pass: a table of 64 bytes needs a whole vector, and what bounds a pass is the
-//! dependence from round to round, not the width. For few there is the row form (`rows_avx512.rs`).
+//! Few lanes cost a whole pass. A table of 64 bytes needs a whole vector, and the dependence from round to round limits
+//! a pass, not the width. The row form (`rows_avx512.rs`) serves few lanes.
 //!
 //! Dropped: permutes of two sources (`vpermt2q`) in the transposition by quad words, which keep two indices in
-//! registers (a hundredth of the time of a MAC over eight blocks).
+//! registers (one per cent of the time of a MAC over eight blocks).
 
 mod macs;
 
@@ -49,7 +49,7 @@ use crate::low::cpu::Avx512;
 use std::arch::x86_64::*;
 use std::array;
 
-/// The form of 64 lanes.
+/// The byte-sliced form, of 64 lanes.
 pub(crate) struct ByteSliced;
 
 const LANES: usize = 64;
@@ -140,7 +140,7 @@ impl Form for ByteSliced {
     }
 }
 
-/// A pass: eight vectors of blocks through the program.
+/// Runs a pass: eight vectors of blocks through the program.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn pass(keys: &ByteSlicedKeys, program: &[Stage], state: &mut State, blocks: &mut Groups) {
@@ -171,8 +171,8 @@ fn empty_groups() -> Scratch<Groups> {
     Scratch([_mm512_setzero_si512(); LANES / GROUP])
 }
 
-/// The rounds of all stages. IP and its inverse cancel between stages: the halves of the pre-output are the
-/// next stage's L0 and R0.
+/// Runs the rounds of all stages. IP and its inverse cancel between stages: the halves of the pre-output are the next
+/// stage's L0 and R0.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn run(keys: &ByteSlicedKeys, program: &[Stage], state: &mut State) {
@@ -187,7 +187,7 @@ fn run(keys: &ByteSlicedKeys, program: &[Stage], state: &mut State) {
     }
 }
 
-/// The halves from the planes of 64 blocks: IP and E.
+/// Makes the halves from the planes of 64 blocks: IP and E.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn expand(planes: [__m512i; 8]) -> [Half; 2] {
@@ -204,7 +204,7 @@ fn expand(planes: [__m512i; 8]) -> [Half; 2] {
     halves
 }
 
-/// Adds blocks to those that the halves came from.
+/// XORs expanded blocks into the state.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn add(state: &mut State, blocks: [Half; 2]) {
@@ -213,7 +213,7 @@ fn add(state: &mut State, blocks: [Half; 2]) {
     }
 }
 
-/// The planes of 64 blocks from the halves: the inverse of E and of IP.
+/// Makes the planes of 64 blocks from the halves: the inverse of E and of IP.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn collect(state: &State) -> [__m512i; 8] {
@@ -229,7 +229,7 @@ fn collect(state: &State) -> [__m512i; 8] {
     planes
 }
 
-/// Whole blocks, independent of one another.
+/// ECB over whole blocks.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn ecb(keys: &ByteSlicedKeys, program: &[Stage], data: &mut [u8]) {
     let (mut state, mut blocks) = (empty_state(), empty_groups());
@@ -251,7 +251,7 @@ fn cbc_decipher(keys: &ByteSlicedKeys, program: &[Stage], chain: &mut Block, dat
         load_groups(part, &mut blocks.0);
         pass(keys, program, &mut state, &mut blocks.0);
         for (bytes, block) in part.as_chunks_mut().0.iter_mut().zip(&blocks.0) {
-            // The block before each: the last of the group before, and all but the last of this one.
+            // The ciphertext before each block: the last block of the group before, and all but the last of this one.
             let own = load(bytes);
             store(bytes, _mm512_xor_si512(*block, _mm512_alignr_epi64::<7>(own, before)));
             before = own;
@@ -278,7 +278,7 @@ fn ctr(keys: &ByteSlicedKeys, program: &[Stage], counter: &mut u64, data: &mut [
     });
 }
 
-/// Hands out the text in parts of one pass; the last one padded with zeros.
+/// Passes the text to `work` in parts of one pass; the last part is padded with zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn each_pass(data: &mut [u8], mut work: impl FnMut(&mut [u8; PASS_BYTES])) {
@@ -310,7 +310,8 @@ fn store_groups(part: &mut [u8; PASS_BYTES], groups: &Groups) {
     }
 }
 
-/// Pieces of 64 streams, eight streams a group. While they are sliced, piece `b` of a group is its planes of block `b`.
+/// Pieces of 64 streams, eight streams a group. While sliced, piece `b` of a group holds the planes of block `b` of its
+/// streams.
 type Staged = [[Piece; GROUP]; LANES / GROUP];
 
 /// A chaining value for each stream.
@@ -338,14 +339,14 @@ fn cbc_encipher(
     cbc_groups(keys, program, &mut all_chains.0, &mut all, groups, count);
     chains.copy_from_slice(&all_chains.0.as_flattened()[..chains.len()]);
     pieces.copy_from_slice(&all.as_flattened()[..pieces.len()]);
-    // The other groups held no stream.
+    // Only groups with streams hold text.
     wipe_pieces(all[..groups].as_flattened_mut());
 }
 
 /// A piece of zeros.
 const EMPTY_PIECE: Piece = Piece([[0; BLOCK_BYTES]; PIECE_BLOCKS]);
 
-/// The first groups hold streams.
+/// CBC over the first blocks of pieces; only the first `groups` groups hold streams.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_groups(
@@ -365,10 +366,10 @@ fn cbc_groups(
     }
 }
 
-/// CBC of streams where they lie, eight blocks of each at a time. The state is the chaining value all along: chaining
-/// values go into it before the first block and come out of it behind the last, and a MAC leaves it nowhere between.
-/// Its parts are functions of their own: in one body the compiler keeps lengths and vectors in the same places on the
-/// stack, so that nobody can tell by the machine code which of the two it branches on.
+/// CBC of streams in place, eight blocks of each at a time. The state is the chaining value throughout: the chaining
+/// values enter it before the first block and leave it after the last. The parts are separate functions. In one body
+/// the compiler keeps lengths and vectors in the same places on the stack, so the machine code could not show on which
+/// of the two it branches.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_lines<L: Lines + ?Sized>(
     keys: &ByteSlicedKeys,
@@ -395,7 +396,7 @@ fn cbc_lines<L: Lines + ?Sized>(
     wipe_pieces(sliced.as_flattened_mut());
 }
 
-/// The state that chaining values are.
+/// Sets the state to the chaining values.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn begin(chains: &Chains, state: &mut State) {
@@ -412,7 +413,7 @@ fn end(state: &State, chains: &mut Chains) {
     }
 }
 
-/// Slices a piece of each lane, read where it lies.
+/// Slices a piece of each lane, read in place.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn slice_lines<L: Lines + ?Sized>(lines: &L, piece: usize, sliced: &mut Staged) {
@@ -438,7 +439,7 @@ fn unslice_lines<L: Lines + ?Sized>(sliced: &Staged, lines: &mut L, piece: usize
     }
 }
 
-/// The blocks of a piece, one after the other.
+/// CBC over the blocks of a piece, one after the other.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn line_steps<L: Lines + ?Sized>(
@@ -459,8 +460,8 @@ fn line_steps<L: Lines + ?Sized>(
     }
 }
 
-/// CBC over the sliced text, a pass for each block. The state between passes is the chaining value: the
-/// pre-output of one block is, IP and its inverse cancelling, what is added to the next.
+/// CBC over the sliced text, one pass for each block. The state between passes is the chaining value: IP and its
+/// inverse cancel, so the pre-output of one block is added to the next.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_steps(keys: &ByteSlicedKeys, program: &[Stage], sliced: &mut Staged, count: usize) {
@@ -475,7 +476,7 @@ fn cbc_steps(keys: &ByteSlicedKeys, program: &[Stage], sliced: &mut Staged, coun
     }
 }
 
-/// Slices the first blocks of eight streams, the chaining values added to their very first.
+/// Slices the first `count` blocks of eight streams, and adds the chaining values to the very first.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn slice(pieces: &mut [Piece; GROUP], chains: &[Block; GROUP], count: usize) {
@@ -486,7 +487,7 @@ fn slice(pieces: &mut [Piece; GROUP], chains: &[Block; GROUP], count: usize) {
     }
 }
 
-/// The reverse of [`slice`], and the new chaining values.
+/// The reverse of [`slice`]; also returns the new chaining values in `chains`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn unslice(pieces: &mut [Piece; GROUP], chains: &mut [Block; GROUP], count: usize) {
@@ -514,7 +515,7 @@ fn store_blocks(blocks: &mut [Block; GROUP], vector: __m512i) {
     store(blocks.as_flattened_mut().try_into().expect("eight blocks"), vector);
 }
 
-/// The bytes of each quad word in reverse.
+/// The index that reverses the bytes of each quad word.
 static SWAPPED: [u8; 64] = {
     let mut index = [0; 64];
     let mut at = 0;

@@ -1,9 +1,8 @@
-//! Key schedules of the byte-sliced form, of 64 keys at once (FIPS 46-3, the key schedule KS).
+//! Key schedules of the byte-sliced form, for 64 keys at once (FIPS 46-3, the key schedule KS).
 //!
-//! PC1 gathers equal bits of the eight bytes of a key: that is a transposition of its 8x8 bits, so with the
-//! keys transposed as blocks are, plane `j` is a byte of C or D. C and D have four planes each (half of one
-//! is shared), the rotations and PC2 only pick bits, and so each vector of a round key is four GF(2) products
-//! and two XORs:
+//! PC1 gathers equal bits of the eight bytes of a key, which is a transposition of its 8x8 bits. So with keys
+//! transposed like blocks, plane `j` is a byte of C or D. C and D have four planes each (half of one is shared). The
+//! rotations and PC2 only select bits, so each vector of a round key is four GF(2) products and two XORs:
 //!
 //! ```text
 //! 64 keys, 8 a vector -> bits transposed, 8x8 quad words transposed -> planes 1 to 7, 64 lanes each
@@ -13,13 +12,13 @@
 //! ```
 //!
 //! Two products a cycle are the limit: 512 products, 256 cycles, about 60 ns for 64 keys; measured 76 to 80, with 144
-//! vectors to store. Fewer keys cost the same; one key for all lanes an eighth of the products, a vector of them for
-//! all targets.
+//! vectors to store. Fewer keys cost the same. One key for all lanes takes an eighth of the products, one vector of
+//! them for all targets.
 //!
-//! Dropped after counting: picking the eight bits of each byte of a schedule with `vpshufbitqmb` (1,024 of
-//! them for 64 keys at two a cycle are 512 cycles, and as many mask registers to store); windows of eight
-//! bits by `vpmultishiftqb` (three windows for six bits, and masks on top); matrices of the differences in
-//! place of the last XOR (72 products for a target, not 64).
+//! Dropped after counting: selecting the eight bits of each byte of a schedule with `vpshufbitqmb` (1,024 of them for
+//! 64 keys at two a cycle are 512 cycles, and as many mask registers to store); windows of eight bits by
+//! `vpmultishiftqb` (three windows for six bits, and masks in addition); matrices of the differences instead of the
+//! last XOR (72 products for a target, not 64).
 
 use super::byte_sliced_layout::{BOXES, Bytes, ROUND_KEYS, ROUND_KEYS_OF_ONE, ROUNDS};
 use super::byte_sliced_rounds::{STEPS, Schedule};
@@ -29,14 +28,14 @@ use crate::low::wipe;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-/// Schedules of up to [`KEYS_MAX`] keys in 64 lanes. What was set is zero when dropped.
+/// Schedules of up to [`KEYS_MAX`] keys in 64 lanes. Schedules that were set are wiped when dropped.
 pub(crate) struct ByteSlicedKeys {
     schedules: [MaybeUninit<Schedule>; KEYS_MAX],
     is_set: [bool; KEYS_MAX],
 }
 
 impl ByteSlicedKeys {
-    /// Room for schedules; nothing of it is written.
+    /// Room for schedules; none of it is written.
     #[inline]
     pub(crate) fn empty() -> ByteSlicedKeys {
         ByteSlicedKeys { schedules: [MaybeUninit::uninit(); KEYS_MAX], is_set: [false; KEYS_MAX] }
@@ -58,7 +57,7 @@ impl ByteSlicedKeys {
         self.is_set[index] = true;
     }
 
-    /// The same for one key in all lanes.
+    /// Sets the schedule at this index to that of one key for all lanes.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     pub(crate) fn set_one(&mut self, index: usize, key: &Block) {
@@ -89,7 +88,7 @@ fn write(schedule: &mut MaybeUninit<Schedule>, keys: &[[Block; 8]; 8]) {
     }
     let [_, p1, p2, p3, p4, p5, p6, p7] = transpose_quads(groups);
     for t in 0..BOXES {
-        // Chosen, not looked up in an array: so they stay in registers, and no key is left on the stack.
+        // Selected by a condition, not from an array, so that they stay in registers and no key is left on the stack.
         let [a, b, c, d] = if t < BOXES / 2 { [p7, p6, p5, p4] } else { [p1, p2, p3, p4] };
         let mut before = [_mm512_setzero_si512(); 2];
         for pair in 0..ROUNDS / 2 {
@@ -107,7 +106,8 @@ fn write(schedule: &mut MaybeUninit<Schedule>, keys: &[[Block; 8]; 8]) {
     }
 }
 
-/// The same with one key for all lanes: targets are quad words, and so a vector of products serves all eight.
+/// Writes a whole schedule of one key for all lanes. Targets are quad words, so one vector of products serves all
+/// eight.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn write_one(schedule: &mut MaybeUninit<Schedule>, key: &Block) {
@@ -119,7 +119,7 @@ fn write_one(schedule: &mut MaybeUninit<Schedule>, key: &Block) {
     let product = |planes, matrices: &Bytes| _mm512_gf2p8affine_epi64_epi8::<0>(planes, load(&matrices.0));
     let mut before = [_mm512_setzero_si512(); 2];
     for round in 0..STEPS {
-        // The last two steps take the last two keys away.
+        // The last two steps remove the last two keys.
         let mut key = _mm512_setzero_si512();
         if let Some([ma, mb, mc, md]) = ROUND_KEYS_OF_ONE.get(round) {
             let three = xor3(product(a, ma), product(b, mb), product(c, mc));
@@ -133,7 +133,7 @@ fn write_one(schedule: &mut MaybeUninit<Schedule>, key: &Block) {
     }
 }
 
-/// The vectors of a schedule, to be written.
+/// The vectors of a schedule, for writing.
 fn steps_of(schedule: &mut MaybeUninit<Schedule>) -> &mut [[MaybeUninit<__m512i>; BOXES]; STEPS] {
     // SAFETY: the schedule is STEPS times BOXES vectors in a row, exclusively borrowed; as vectors that may
     // be uninitialised they may be written at will.
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::low::cpu::Cpu;
 
-    /// One key in all lanes makes the schedule that it makes in each.
+    /// One key for all lanes gives the same schedule as that key in each lane.
     #[test]
     fn one_key_is_the_same_in_all_lanes() {
         if Cpu::up_to_avx512().avx512.is_none() {
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// What was set is zero after the drop.
+    /// Schedules that were set are zero after the drop.
     #[test]
     fn schedules_are_wiped() {
         if Cpu::up_to_avx512().avx512.is_none() {

@@ -1,11 +1,11 @@
-//! Where each bit of DES lies in the byte-sliced form, and the tables that follow from it. All of it is made
-//! by the compiler out of the standard's tables and one small table of choices, [`TARGETS`].
+//! The place of each bit of DES in the byte-sliced form, and the tables that follow from it. The compiler makes all of
+//! them from the standard's tables and one small table of choices, [`TARGETS`].
 //!
 //! # The choice
 //!
-//! A lane of vector `t` of a half is a byte with the six inputs of S-box `t` (table E), in an order of our
-//! own. Each input is an output of some S-box of the round before (tables E and P); the six come from six
-//! different S-boxes. So 48 edges lead from S-boxes to S-boxes, six out of and six into each:
+//! A lane of vector `t` of a half is a byte with the six inputs of S-box `t` (table E), in an order chosen here. Each
+//! input is an output of some S-box of the round before (tables E and P), from six different S-boxes. So 48 edges lead
+//! from S-boxes to S-boxes, six out of and six into each:
 //!
 //! ```text
 //!    S-box s, round i                    S-box t, round i + 1
@@ -15,37 +15,36 @@
 //!    +--------------+                    +--------------+
 //! ```
 //!
-//! An S-box is looked up as two *parts*, two tables of 64 bytes that share the same index; each part holds
-//! three of the six outgoing bits, at the positions where their targets want them, and zeros elsewhere. A
-//! target takes three of its six bits at the positions in its *split*, three at those outside. The choice is
-//! such that
+//! An S-box is looked up as two *parts*, two tables of 64 bytes that share the same index. Each part holds three of the
+//! six outgoing bits, at the positions that their targets need, and zeros elsewhere. A target takes three of its six
+//! bits at the positions in its *split*, three at those outside. The choice is such that
 //!
 //! 1. the six edges into a target have six different positions (an edge colouring at the target's end),
 //! 2. the three edges of a part have three different positions (at the source's end), and
 //! 3. for two edges of one part that lead to t and u, the split of t has exactly one of their two positions,
 //!    and so has the split of u.
 //!
-//! By 3 the three parts that a target takes on one side of its split are zero at one another's positions:
-//! their XOR is right on this side, and what is wrong on the other is cut off by one selection.
+//! By 3 the three parts that a target takes on one side of its split are zero at one another's positions. So their XOR
+//! is right on this side, and one selection removes the wrong bits on the other.
 
 use super::tables::{E, IP, P, PC1, PC2, S, SHIFTS};
 
 /// Rounds of DES.
 pub(crate) const ROUNDS: usize = 16;
 
-/// S-boxes, and vectors of a half.
+/// The number of S-boxes, and of vectors of a half.
 pub(crate) const BOXES: usize = 8;
 
-/// Of a target: what comes to which position.
+/// The sources of a target's positions.
 pub(crate) struct Target {
-    /// The positions of one side, as bits.
+    /// The positions inside the split, as bits.
     pub(crate) split: u8,
-    /// For each position: the S-box whose output it is, and in which of its parts.
+    /// For each position: the S-box whose output it is, and the part that holds it.
     pub(crate) sources: [(usize, usize); 6],
 }
 
-/// The choice, found by a search with backtracking; four splits are the fewest for which there is any (three
-/// targets of one part need three, and no choice of three serves all). A test below finds it again.
+/// The choice, found by a search with backtracking, which a test below repeats. There is none with fewer than four
+/// different splits: three targets of one part need three, and no choice of three serves all.
 pub(crate) const TARGETS: [Target; BOXES] = [
     Target { split: 0x15, sources: [(5, 1), (3, 1), (6, 1), (4, 1), (7, 1), (1, 1)] },
     Target { split: 0x31, sources: [(4, 1), (7, 1), (0, 1), (5, 1), (6, 0), (2, 1)] },
@@ -68,32 +67,32 @@ pub(crate) static PARTS: [[Bytes; 2]; BOXES] = parts();
 /// An 8x8 bit matrix as the GF(2) affine instruction takes it.
 pub(crate) type Matrix = u64;
 
-/// What a vector of a half is made of: out of two planes of a block, each through a matrix.
+/// A vector of a half as the sum of two planes of a block, each multiplied by a matrix.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) planes: [usize; 2],
     pub(crate) matrices: [Matrix; 2],
 }
 
-/// From the planes of blocks to the vectors of the left and the right half. Plane `j`, bit `i` is bit `j` of
-/// byte `7 - i` of the block.
+/// From the planes of blocks to the vectors of the left and the right half. Bit `i` of plane `j` is bit `j` of byte `7
+/// - i` of the block.
 pub(crate) const EXPAND: [[Pair; BOXES]; 2] = expand();
 
-/// From the vectors of both halves back to planes, for the same way out: `planes` are vectors of the half,
-/// [`COLLECT_HALF`] names the half. Plane `j` of ciphertext, bit `i` is bit `j` of byte `i` of the block.
+/// From the vectors of both halves back to planes. `planes` are vectors of the half that [`COLLECT_HALF`] names. Bit
+/// `i` of plane `j` of ciphertext is bit `j` of byte `i` of the block.
 pub(crate) const COLLECT: [Pair; 8] = collect();
 
-/// The half that each plane of ciphertext is made of: 0 is the left.
+/// The half that gives each plane of ciphertext: 0 is the left.
 pub(crate) const COLLECT_HALF: [usize; 8] = [0, 1, 0, 1, 0, 1, 0, 1];
 
 /// The planes of a key that hold the half C (targets 0 to 3) and the half D (targets 4 to 7).
 const KEY_PLANES: [[usize; 4]; 2] = [[7, 6, 5, 4], [1, 2, 3, 4]];
 
-/// From the planes of keys to round keys: by round and target, a matrix for each plane of the half: 7 6 5 4 of C,
+/// From the planes of keys to round keys: for each round and target, a matrix for each plane of the half: 7 6 5 4 of C,
 /// 1 2 3 4 of D.
 pub(crate) static ROUND_KEYS: [[[Matrix; 4]; BOXES]; ROUNDS] = round_keys();
 
-/// The same for one key in all lanes: by round and plane, the matrices of all targets side by side.
+/// As [`ROUND_KEYS`], for one key in all lanes: for each round and plane, the matrices of all targets side by side.
 pub(crate) static ROUND_KEYS_OF_ONE: [[Bytes; 4]; ROUNDS] = round_keys_of_one();
 
 /// The S-box (from 0) whose output is input `edge` of a half (in the order of table E).
@@ -150,12 +149,12 @@ const fn parts() -> [[Bytes; 2]; BOXES] {
     parts
 }
 
-/// The matrix with one more entry: output bit `to` takes input bit `from`.
+/// The matrix with one more entry: output bit `to` is input bit `from`.
 pub(crate) const fn with(matrix: Matrix, to: usize, from: usize) -> Matrix {
     matrix | 1 << (8 * (7 - to) + from)
 }
 
-/// Plane and bit of a bit of the standard's numbering (from 1) in a block or key.
+/// The plane and the bit in it of a bit of a block or key, numbered as in the standard (from 1).
 const fn plane_and_bit(number: u8) -> (usize, usize) {
     let bit = 64 - number as usize;
     (bit % 8, bit / 8)
@@ -168,7 +167,7 @@ const fn expand() -> [[Pair; BOXES]; 2] {
         let (half, edge) = (at / 48, at % 48);
         let pair = &mut pairs[half][edge / 6];
         let (plane, bit) = plane_and_bit(IP[32 * half + E[edge] as usize - 1]);
-        // The first and the last of the six inputs are of the two planes, whichever they are.
+        // The first and the last of the six inputs come from both planes, in either order.
         if edge % 6 == 0 {
             pair.planes[0] = plane;
             pair.planes[1] = plane_and_bit(IP[32 * half + E[edge + 5] as usize - 1]).0;
@@ -226,14 +225,14 @@ const fn round_keys() -> [[[Matrix; 4]; BOXES]; ROUNDS] {
 mod tests {
     use super::*;
 
-    /// An edge: from S-box and part to a target.
+    /// An edge: S-box and part of the source, and the target.
     type Edge = (usize, usize, usize);
 
     fn separates(split: u8, one: usize, other: usize) -> bool {
         (split >> one ^ split >> other) & 1 == 1
     }
 
-    /// Conditions 2 and 3 of the head of this file, for two edges.
+    /// Conditions 2 and 3 of the module's documentation, for two edges.
     fn agree((sbox, part, t): Edge, at: usize, (other, other_part, u): Edge, other_at: usize) -> bool {
         (sbox, part) != (other, other_part)
             || (separates(TARGETS[t].split, at, other_at) && separates(TARGETS[u].split, at, other_at))
@@ -268,8 +267,8 @@ mod tests {
         }
     }
 
-    /// The generator: splits and parts are drawn at random until this search finds positions for them; here
-    /// for those that were drawn.
+    /// The generator draws splits and parts at random until this search finds positions for them. Here the search runs
+    /// for the ones that it drew.
     #[test]
     fn the_search_finds_positions() {
         let mut open: Vec<Edge> = edges().into_iter().map(|(edge, _)| edge).collect();
@@ -278,7 +277,7 @@ mod tests {
         assert_eq!(placed.len(), 48);
     }
 
-    /// Backtracking, the edge with the fewest positions left first.
+    /// Backtracking search; takes the edge with the fewest free positions first.
     fn place(open: &mut Vec<Edge>, placed: &mut Vec<(Edge, usize)>) -> bool {
         let free = |edge: Edge| -> Vec<usize> {
             let fits = |at: &usize| {

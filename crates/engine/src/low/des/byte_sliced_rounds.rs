@@ -10,18 +10,17 @@
 //!           other half t = split (t) ? inside (t) : outside (t)                            8 vpternlog
 //! ```
 //!
-//! 1. A table of 64 bytes is one operand, always read whole, and `vpermb` looks up 64 lanes in it by the low
-//!    six bits of each: constant time, and no bit has to be cleared above. E and P cost nothing: tables and
-//!    order of bits hold them (`byte_sliced_layout.rs`).
-//! 2. Two tables for each S-box. With one, all six outgoing bits in it, a target takes six instructions to
-//!    pick its bits one at a time, one after the other, and another adds the round key. The second lookup
-//!    runs where there is room.
-//! 3. What is known early is added early: to the other half first the step and the part that is looked up
-//!    first, so that from the last lookup to the next round there are two instructions. Four in place of
-//!    five do for a target (the sides first, the half last), but then it is three.
-//! 4. Round keys are added to the half when it is written, not when it is read, so no XOR stands before the
-//!    lookup. The half then carries the key of the round that reads it; what is added is the difference to
-//!    the key it carried before:
+//! 1. A table of 64 bytes is one operand, always read whole, and `vpermb` looks up 64 lanes in it by the low six bits
+//!    of each. So it is constant-time, and no higher bit must be cleared. E and P cost nothing: tables and bit order
+//!    include them (`byte_sliced_layout.rs`).
+//! 2. Each S-box has two tables. With one table for all six outgoing bits, a target needs six instructions to select
+//!    its bits one after the other, and another adds the round key. The second lookup uses idle ports.
+//! 3. Early values are added early: to the other half first the step and the part that is looked up first, so that only
+//!    two instructions stand between the last lookup and the next round. Four instructions instead of five would do for
+//!    a target (the sides first, the half last), but then three would stand there.
+//! 4. Round keys are added to the half when it is written, not when it is read, so no XOR stands before the lookup. The
+//!    half then carries the key of the round that reads it. The added value is the difference from the key that it
+//!    carried before:
 //!
 //! ```text
 //! step   0    1    2      3      4      ...  15       16   17
@@ -29,12 +28,12 @@
 //!        R0   L0   the halves in turn                 ...  out
 //! ```
 //!
-//!    Read from the end the same steps decipher.
+//! Read in reverse, the same steps decipher.
 //!
-//! Limit: 56 instructions a round, at four a cycle 14 cycles; without the dependence from round to round
-//! this mix runs at 16.2. With it 22.3: a lookup takes five cycles, two dependent instructions four, and
-//! every lookup needs almost every vector of the round before. So a pass runs at 0.63 of the port limit and
-//! at 0.73 of what its mix can: 84 to 88 ns for single DES, 250 to 260 for triple DES.
+//! Limit: 56 instructions a round, at four a cycle 14 cycles; without the dependence from round to round this mix runs
+//! at 16.2. With it, 22.3: a lookup takes five cycles, two dependent instructions four, and every lookup needs almost
+//! every vector of the round before. So a pass reaches 0.63 of the port limit and 0.73 of the limit of its mix: 84 to
+//! 88 ns for single DES, 250 to 260 for triple DES.
 //!
 //! Dropped: one table for each S-box and the round key before the lookup (64 instructions, 29.6 cycles);
 //! four instructions for a target (48, 23.1 cycles); assembly in an order found by a search against the
@@ -48,13 +47,13 @@ use std::arch::x86_64::*;
 /// Half of the state: vector `t`, lane `l` holds the inputs of S-box `t` of block `l`.
 pub(crate) type Half = [__m512i; BOXES];
 
-/// Steps of a schedule: what one operation adds to the halves.
+/// The number of steps of a schedule, the values that one operation adds to the halves.
 pub(crate) const STEPS: usize = 18;
 
 /// A key schedule of 64 lanes.
 pub(crate) type Schedule = [Half; STEPS];
 
-/// The body once for each of the values, with the value as a constant.
+/// Repeats the body for each of the values, as a constant.
 macro_rules! for_each {
     ($index:ident, $body:block, $($value:literal)*) => {
         $({
@@ -86,8 +85,8 @@ macro_rules! round {
     }};
 }
 
-/// One single-DES operation without IP and its inverse: the halves go in as L0 and R0 and come out as the
-/// left and the right half of the standard's pre-output.
+/// One single-DES operation without IP and its inverse. The halves are L0 and R0 on entry, and the left and right half
+/// of the standard's pre-output on return.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn des<const ENCIPHER: bool>(schedule: &Schedule, left: &mut Half, right: &mut Half) {
@@ -110,15 +109,14 @@ fn add(half: &mut Half, step: &Half) {
     }
 }
 
-/// The order of the lookups. Any is right; this one was the fastest of some thousands.
+/// The order of the lookups. Every order is correct; this one was the fastest of some thousands.
 #[rustfmt::skip]
 const ORDER: [(usize, usize); 2 * BOXES] = [
     (2, 0), (5, 0), (1, 0), (0, 0), (3, 0), (6, 0), (4, 0), (3, 1),
     (5, 1), (7, 0), (1, 1), (4, 1), (7, 1), (6, 1), (2, 1), (0, 1),
 ];
 
-/// For each target the S-boxes and parts that lie in its split, and those outside, in the order of the
-/// lookups.
+/// For each target the S-boxes and parts inside its split, and those outside, in the order of the lookups.
 const SIDES: [[[(usize, usize); 3]; 2]; BOXES] = sides();
 
 const fn sides() -> [[[(usize, usize); 3]; 2]; BOXES] {

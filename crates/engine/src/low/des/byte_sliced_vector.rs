@@ -1,11 +1,11 @@
-//! What the byte-sliced form does to whole vectors, whatever they mean: loads, stores and transpositions.
+//! Operations of the byte-sliced form on whole vectors of any content: loads, stores and transpositions.
 
 use super::Piece;
 use super::byte_sliced_layout::{Bytes, Matrix};
 use crate::low::wipe;
 use std::arch::x86_64::*;
 
-/// Plain vectors or bytes on the stack that hold text or keys; zero when dropped.
+/// Plain vectors or bytes on the stack that hold text or keys; wiped when dropped.
 pub(crate) struct Scratch<T: Plain>(pub(crate) T);
 
 impl<T: Plain> Drop for Scratch<T> {
@@ -19,7 +19,7 @@ impl<T: Plain> Drop for Scratch<T> {
 /// Types that may be overwritten with zeros.
 ///
 /// # Safety
-/// Zeros are a value, and nothing is owned.
+/// Zeros must be a valid value, and the type must own nothing.
 pub(crate) unsafe trait Plain: Copy {}
 // SAFETY: integers.
 unsafe impl Plain for __m512i {}
@@ -30,7 +30,7 @@ unsafe impl Plain for u8 {}
 // SAFETY: nothing but values for which it holds.
 unsafe impl<T: Plain, const COUNT: usize> Plain for [T; COUNT] {}
 
-/// Loads 64 bytes from anywhere.
+/// Loads 64 bytes at any alignment.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn load(bytes: &[u8; 64]) -> __m512i {
@@ -38,7 +38,7 @@ pub(crate) fn load(bytes: &[u8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-/// Stores 64 bytes to anywhere.
+/// Stores 64 bytes at any alignment.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn store(bytes: &mut [u8; 64], vector: __m512i) {
@@ -46,26 +46,26 @@ pub(crate) fn store(bytes: &mut [u8; 64], vector: __m512i) {
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), vector) }
 }
 
-/// Each byte through the matrix.
+/// Multiplies each byte by the matrix.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn linear(vector: __m512i, matrix: Matrix) -> __m512i {
     _mm512_gf2p8affine_epi64_epi8::<0>(vector, _mm512_set1_epi64(matrix.cast_signed()))
 }
 
-/// XOR of three.
+/// The XOR of three vectors.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn xor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0x96>(a, b, c)
 }
 
-/// The eight quad words of eight vectors as the rows of a matrix, transposed: 8 unpackings, of which four start in a
-/// cycle, and 16 shuffles, of which two do.
+/// Transposes the quad words of eight vectors, as rows of an 8x8 matrix: 8 unpackings, of which four start in a cycle,
+/// and 16 shuffles, of which two do.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(crate) fn transpose_quads(rows: [__m512i; 8]) -> [__m512i; 8] {
-    // Even columns of rows (0, 1), (2, 3), (4, 5), (6, 7), a pair of quad words of each column; then odd ones.
+    // Even columns of rows (0, 1), (2, 3), (4, 5), (6, 7) as pairs of quad words; then the odd columns.
     let even = [
         _mm512_unpacklo_epi64(rows[0], rows[1]),
         _mm512_unpacklo_epi64(rows[2], rows[3]),
@@ -83,8 +83,8 @@ pub(crate) fn transpose_quads(rows: [__m512i; 8]) -> [__m512i; 8] {
     [c0, c1, c2, c3, c4, c5, c6, c7]
 }
 
-/// The same from memory: halves of rows are put together as they are loaded, for which any of the vector units serves,
-/// so that 8 of the 24 shuffles are spared.
+/// As [`transpose_quads`], from memory. Halves of rows are combined as they are loaded, which any vector unit can do,
+/// so 8 of the 24 shuffles are saved.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(crate) fn transpose_quads_of(rows: [&[u8; 64]; 8]) -> [__m512i; 8] {
@@ -93,7 +93,7 @@ pub(crate) fn transpose_quads_of(rows: [&[u8; 64]; 8]) -> [__m512i; 8] {
         // SAFETY: a reference to 32 readable bytes; the instruction asks for no alignment.
         unsafe { _mm256_loadu_si256(halves[half].as_ptr().cast()) }
     };
-    // A half of one row, and behind it that of the second next.
+    // Half of one row, then the same half of the row two further.
     let pair = |row: usize, at: usize| {
         _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(row, at)), half(row + 2, at))
     };
@@ -112,12 +112,12 @@ pub(crate) fn transpose_quads_of(rows: [&[u8; 64]; 8]) -> [__m512i; 8] {
     [c0, c1, c2, c3, c4, c5, c6, c7]
 }
 
-/// Of two vectors the pairs of quad words with even numbers.
+/// Selects the pairs of quad words with even numbers from two vectors.
 const EVEN: i32 = 0x88;
-/// And with odd ones.
+/// Selects the pairs of quad words with odd numbers from two vectors.
 const ODD: i32 = 0xdd;
 
-/// The four pairs of quad words of four vectors as the rows of a matrix, transposed.
+/// Transposes the pairs of quad words of four vectors, as rows of a 4x4 matrix.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn transpose_pairs(rows: [__m512i; 4]) -> [__m512i; 4] {
@@ -133,10 +133,10 @@ fn transpose_pairs(rows: [__m512i; 4]) -> [__m512i; 4] {
     ]
 }
 
-/// Eight blocks (or keys), one per quad word, each as eight planes: byte `l` of quad word `j` is plane `j` of
-/// block `l`; bit `i` of plane `j` is bit `j` of byte `7 - i`.
+/// Splits eight blocks (or keys), one per quad word, into eight planes each: byte `l` of quad word `j` is plane `j` of
+/// block `l`. Bit `i` of plane `j` is bit `j` of byte `7 - i`.
 ///
-/// The transposition of bits is a GF(2) product with the roles of matrix and data exchanged.
+/// The bits are transposed by a GF(2) product in which matrix and data change roles.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn planes_of_blocks(blocks: __m512i) -> __m512i {
@@ -144,7 +144,8 @@ pub(crate) fn planes_of_blocks(blocks: __m512i) -> __m512i {
     _mm512_permutexvar_epi8(transposed(), _mm512_gf2p8affine_epi64_epi8::<0>(bits, blocks))
 }
 
-/// The inverse, from planes with their bits in reverse: bit `i` of plane `j` is bit `j` of byte `i`.
+/// The inverse of [`planes_of_blocks`], but from planes with reversed bits: bit `i` of plane `j` is bit `j` of byte
+/// `i`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn blocks_of_planes(planes: __m512i) -> __m512i {
@@ -158,7 +159,7 @@ fn transposed() -> __m512i {
     load(&TRANSPOSED.0)
 }
 
-/// Byte `j` has only bit `j`.
+/// In byte `j` only bit `j` is set.
 const UNIT_BYTES: i64 = 0x8040_2010_0804_0201_u64.cast_signed();
 
 /// Byte `8 j + l` comes from `8 l + j`.
@@ -167,7 +168,7 @@ static TRANSPOSED: Bytes = transposition(0);
 /// Byte `8 l + r` comes from `8 (7 - r) + l`.
 static REVERSED: Bytes = transposition(7);
 
-/// An index of bytes: `8 j + l` comes from `8 l + j`, with the row that is read counted from `flip`.
+/// An index for bytes: byte `8 j + l` comes from `8 l + j`. `flip` reverses the row that is read.
 const fn transposition(flip: usize) -> Bytes {
     let mut index = [0; 64];
     let mut at = 0;

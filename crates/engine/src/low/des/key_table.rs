@@ -1,9 +1,10 @@
-//! Keys of many lanes between passes.
+//! Keys of many lanes, kept between passes.
 
 use super::{BLOCK_BYTES, Block};
 use crate::low::wipe_bytes;
 
-/// Keys of many lanes, part by part as the kernels take them; zero when dropped and when filled anew.
+/// Keys of many lanes, in columns of one part each, as the kernels take them. Wiped when dropped, and before new keys
+/// are set.
 #[derive(Default)]
 pub(crate) struct KeyTable {
     parts: Vec<Block>,
@@ -11,13 +12,13 @@ pub(crate) struct KeyTable {
 }
 
 impl KeyTable {
-    /// Room for so many columns of a part for each of so many lanes: zeros. What was there is wiped; memory is kept if
-    /// it suffices, so a table that is used again and again allocates nothing.
+    /// Makes room for this many columns of one part for each lane, filled with zeros. Earlier keys are wiped. The
+    /// memory is kept if it suffices, so a table that is used repeatedly allocates nothing.
     pub(crate) fn reset(&mut self, columns: usize, lanes: usize) {
         self.wipe();
         let blocks = columns * lanes;
         if self.parts.capacity() < blocks {
-            // Never grown in place: what is moved would stay where it was.
+            // Not grown in place, since moved keys would also remain at the old place.
             self.parts = Vec::with_capacity(blocks);
         }
         self.parts.clear();
@@ -25,25 +26,25 @@ impl KeyTable {
         self.lanes = lanes;
     }
 
-    /// Lanes of each column.
+    /// The number of lanes in each column.
     #[inline]
     pub(crate) fn lanes(&self) -> usize {
         self.lanes
     }
 
-    /// So many columns from one on, one after the other.
+    /// `count` columns from number `first` on, in a row.
     #[inline]
     pub(crate) fn columns(&self, first: usize, count: usize) -> &[Block] {
         &self.parts[first * self.lanes..][..count * self.lanes]
     }
 
-    /// The same, to be filled.
+    /// As [`KeyTable::columns`], for writing.
     #[inline]
     pub(crate) fn columns_mut(&mut self, first: usize, count: usize) -> &mut [Block] {
         &mut self.parts[first * self.lanes..][..count * self.lanes]
     }
 
-    /// Makes all of it zero, and empty.
+    /// Overwrites all keys with zeros and empties the table.
     pub(crate) fn wipe(&mut self) {
         wipe_bytes(self.parts.as_flattened_mut());
         self.parts.clear();

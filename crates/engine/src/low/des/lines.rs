@@ -1,4 +1,4 @@
-//! Texts side by side that a kernel reads and writes where they lie.
+//! Texts side by side that a kernel reads and writes in place.
 //!
 //! ```text
 //! piece:    0         1         2
@@ -7,30 +7,30 @@
 //! ...
 //! ```
 //!
-//! A form takes the same piece of every lane at a time and turns it, between memory and registers, into vectors that
-//! hold one block of each of some streams. What is not a whole line of every lane goes through [`super::Piece`]s.
+//! A form takes the same piece of every lane at a time and transposes it, between memory and registers, into vectors of
+//! one block each of some streams. Text that is not a whole line of every lane goes through [`super::Piece`]s.
 
 use super::{BLOCK_BYTES, PIECE_BLOCKS};
 
-/// Eight consecutive blocks of one stream, where they lie.
+/// Eight consecutive blocks of one stream, in place.
 pub(crate) type Line = [u8; PIECE_BLOCKS * BLOCK_BYTES];
 
-/// The lines of some streams; at least one stream.
+/// The lines of one or more streams.
 pub(crate) trait Lines {
-    /// Whether ciphertext takes the place of what was read. If not, the chaining values alone count: a MAC.
+    /// Whether ciphertext overwrites the text. If not, only the chaining values are kept: a MAC.
     const WRITTEN: bool;
 
-    /// How many streams there are.
+    /// The number of streams.
     fn lanes(&self) -> usize;
 
-    /// A line of a stream; for a lane that has none, that of the last one.
+    /// A line of a stream; of the last stream if the lane has none.
     fn line(&self, lane: usize, piece: usize) -> &Line;
 
-    /// Where a line is written; None for a lane that has no stream, and for what is only read.
+    /// The line to write; `None` if the lane has no stream, or if lines are only read.
     fn line_mut(&mut self, lane: usize, piece: usize) -> Option<&mut Line>;
 }
 
-/// Enciphered in place.
+/// Streams that are enciphered in place.
 impl Lines for [&mut [Line]] {
     const WRITTEN: bool = true;
 
@@ -50,7 +50,7 @@ impl Lines for [&mut [Line]] {
     }
 }
 
-/// Only read.
+/// Streams that are only read.
 impl Lines for [&[Line]] {
     const WRITTEN: bool = false;
 

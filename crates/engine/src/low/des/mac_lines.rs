@@ -1,4 +1,4 @@
-//! Lines of texts to vectors, for MACs of many texts of one length.
+//! Loads lines of texts into vectors, for MACs of many texts of one length.
 
 use super::byte_sliced_vector::{load, transpose_quads};
 use super::macs::{LINE_BYTES, MARK, Macs, Texts};
@@ -6,7 +6,7 @@ use super::{BLOCK_BYTES, Block, PIECE_BLOCKS};
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// A block of each lane that there is, up to eight, zeros in the others.
+/// Loads one block per lane, up to eight; zeros in the other lanes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn load_lanes(blocks: &[Block]) -> __m512i {
@@ -14,7 +14,7 @@ pub(super) fn load_lanes(blocks: &[Block]) -> __m512i {
     unsafe { _mm512_maskz_loadu_epi64(first(blocks.len()), blocks.as_ptr().cast()) }
 }
 
-/// The reverse.
+/// Stores one block per lane, up to eight.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn store_lanes(blocks: &mut [Block], vector: __m512i) {
@@ -22,14 +22,14 @@ pub(super) fn store_lanes(blocks: &mut [Block], vector: __m512i) {
     unsafe { _mm512_mask_storeu_epi64(blocks.as_mut_ptr().cast(), first(blocks.len()), vector) }
 }
 
-/// A bit for each of so many lanes, up to eight.
+/// A mask with a bit for each of the first lanes, up to eight.
 #[inline]
 fn first(lanes: usize) -> __mmask8 {
     ((1_u16 << lanes.min(8)) - 1) as u8
 }
 
-/// A line of each lane, up to eight of them, as vectors of first blocks, of second blocks, and so on; with all that is
-/// added to it.
+/// Loads a line of each of up to eight lanes as vectors of first blocks, of second blocks, and so on. Includes CMAC's
+/// mark and subkeys.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(super) fn lines_of_lanes<T: Texts>(
@@ -55,7 +55,7 @@ pub(super) fn lines_of_lanes<T: Texts>(
     rows
 }
 
-/// The line of one lane, its blocks in their order.
+/// The line of one lane with its blocks in order. Includes CMAC's mark and subkey.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) fn line_of_lane<T: Texts>(macs: &Macs<'_, T>, lane: usize, line: usize) -> __m512i {
@@ -65,7 +65,7 @@ pub(super) fn line_of_lane<T: Texts>(macs: &Macs<'_, T>, lane: usize, line: usiz
     _mm512_xor_si512(vector, end)
 }
 
-/// The text of a line, and what marks its end.
+/// The text of a line, followed by zeros, with CMAC's mark at the end of the text.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn marked_line<T: Texts>(macs: &Macs<'_, T>, lane: usize, line: usize) -> __m512i {

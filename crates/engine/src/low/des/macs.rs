@@ -1,4 +1,4 @@
-//! CBC-MACs of many texts of one length, read where they lie.
+//! CBC-MACs of many texts of one length, read in place.
 //!
 //! ```text
 //! lane 0   |line 0 ................|line 1 ..|     a line is up to eight blocks: 64 bytes, or what is left of the text,
@@ -6,55 +6,55 @@
 //! ...                                              all lanes begin and end together
 //! ```
 //!
-//! 1. Nothing of the ciphertext leaves the state but the last block of each, so a block is brought to the lanes and
-//!    never back: that is half of what a step of CBC costs beside its rounds.
-//! 2. The state between two blocks is the chaining value: the pre-output of one block is, IP and its inverse
-//!    cancelling, what is added to the next.
-//! 3. The last step of X9.19 goes on from the same state.
+//! 1. Only the last block of ciphertext leaves the state, so blocks are moved into the lanes but never back. That saves
+//!    half of a CBC step's cost other than its rounds.
+//! 2. The state between two blocks is the chaining value: IP and its inverse cancel, so the pre-output of one block is
+//!    added to the next.
+//! 3. The last step of X9.19 continues from the same state.
 
 use super::{BLOCK_BYTES, Block, PIECE_BLOCKS, Piece, Stage};
 
 /// Texts of one length, one for each lane.
 pub(crate) trait Texts {
-    /// Length of each in bytes.
+    /// Length of each text in bytes.
     fn bytes(&self) -> usize;
 
     /// The text of a lane.
     fn text(&self, lane: usize) -> &[u8];
 
-    /// A whole line of it, of which all is there.
+    /// The whole line of a lane's text that begins at byte `at`; the text must have all of it.
     fn line(&self, lane: usize, at: usize) -> &[u8; LINE_BYTES];
 }
 
-/// What is done to the texts of a pass.
+/// The MACs of one pass.
 pub(crate) struct Macs<'a, T> {
-    /// For each block.
+    /// The program for each block.
     pub(crate) program: &'a [Stage],
-    /// For the last chaining value; empty for nothing.
+    /// The program for the last chaining value; empty if there is none.
     pub(crate) last: &'a [Stage],
-    /// The texts.
+    /// The texts, one per lane.
     pub(crate) texts: &'a T,
-    /// Blocks of each text with its padding, which is zeros.
+    /// The number of blocks of each text, padded with zeros to whole blocks.
     pub(crate) blocks: usize,
-    /// Of CMAC: what is added to the last block of each, and so there is one.
+    /// The block that CMAC adds to the last block of each text, which then exists; `None` for other MACs.
     pub(crate) ends: Option<&'a [Block]>,
 }
 
 impl<T: Texts> Macs<'_, T> {
-    /// The part of a text that a line holds, whose number counts from 0, and nothing behind it.
+    /// The text of line number `line` (from 0) and all text after it.
     #[inline]
     pub(super) fn line(&self, lane: usize, line: usize) -> &[u8] {
         let text = self.texts.text(lane);
         text.get(line * LINE_BYTES..).unwrap_or_default()
     }
 
-    /// Whether all of a line is text.
+    /// Whether a line is text to its end.
     #[inline]
     pub(super) fn is_whole(&self, line: usize) -> bool {
         (line + 1) * LINE_BYTES <= self.texts.bytes()
     }
 
-    /// Where in a line the mark stands that ends a text of CMAC which is not whole blocks.
+    /// The place of CMAC's mark in a line, if it ends a text that is not whole blocks there.
     #[inline]
     pub(super) fn mark(&self, line: usize) -> Option<usize> {
         let bytes = self.texts.bytes();
@@ -63,25 +63,25 @@ impl<T: Texts> Macs<'_, T> {
         if is_marked { at } else { None }
     }
 
-    /// Blocks of a line.
+    /// The number of blocks in a line.
     #[inline]
     pub(super) fn count(&self, line: usize) -> usize {
         (self.blocks - line * PIECE_BLOCKS).min(PIECE_BLOCKS)
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     #[inline]
     pub(super) fn lines(&self) -> usize {
         self.blocks.div_ceil(PIECE_BLOCKS)
     }
 
-    /// The blocks that are added to the last ones of a line, if it is the last.
+    /// The blocks to add to the last block of each lane, if `line` is the last line.
     #[inline]
     pub(super) fn ends(&self, line: usize) -> Option<&[Block]> {
         self.ends.filter(|_| line + 1 == self.lines())
     }
 
-    /// A line with all that is added to it, copied.
+    /// Copies a line with its padding, mark and added block.
     pub(super) fn copy(&self, lane: usize, line: usize, piece: &mut Piece) {
         let bytes = piece.0.as_flattened_mut();
         if self.is_whole(line) {
@@ -105,7 +105,7 @@ impl<T: Texts> Macs<'_, T> {
 /// Bytes of a line.
 pub(crate) const LINE_BYTES: usize = PIECE_BLOCKS * BLOCK_BYTES;
 
-/// What CMAC puts behind a text that is not whole blocks (SP 800-38B, 6.2).
+/// The byte that CMAC appends to a text that is not whole blocks (SP 800-38B, 6.2).
 pub(super) const MARK: u8 = 0x80;
 
 /// Every form against the plain twin.
@@ -136,7 +136,7 @@ mod tests {
     const TDES: [Stage; 3] = [Stage::encipher(0), Stage::decipher(1), Stage::encipher(2)];
     const RETAIL: [Stage; 2] = [Stage::decipher(1), Stage::encipher(0)];
 
-    /// The chaining values of lanes, a pass at a time.
+    /// The chaining values of all lanes, computed a pass at a time.
     fn made<F: Form>(
         token: F::Token,
         own: &[[Block; KEYS_MAX]],

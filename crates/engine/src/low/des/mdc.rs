@@ -1,18 +1,18 @@
-//! Steps of MDC-2 and MDC-4 (ISO/IEC 10118-2): what a step enciphers, under which keys, and what follows from it.
+//! The steps of MDC-2 and MDC-4 (ISO/IEC 10118-2): the keys and inputs of each, and the state that follows.
 
 use super::{BLOCK_BYTES, Block, Form, Stage};
 use crate::low::wipe_bytes;
 
-/// The left and the right key, and so both halves of a code.
+/// The left and the right block of a state or code, which are also the keys of a step.
 pub(crate) type Pair = [Block; 2];
 
-/// Texts that [`Form::mdc`] takes side by side.
+/// At most this many texts side by side in [`Form::mdc`].
 pub(crate) const MDC_TEXTS_MAX: usize = 4;
 
-/// What of the first byte of a chaining value is the key's.
+/// The bits of a chaining value's first byte that go into the key.
 pub(super) const KEY_MASK: u8 = 0x9f;
 
-/// Bits 1 and 2 of the left and the right key, which keep the two apart and neither weak.
+/// Bits 1 and 2 of the left and the right key: they make the keys different, and neither weak.
 pub(super) const KEY_BITS: [u8; 2] = [0x40, 0x20];
 
 /// The keys of a step.
@@ -24,12 +24,12 @@ pub(crate) fn keys(state: &Pair) -> Pair {
     keys
 }
 
-/// What the second step of a block of MDC-4 enciphers: the state before the first, crossed.
+/// The inputs of the second step of an MDC-4 block: the state before the first step, with its halves exchanged.
 pub(crate) fn crossed([left, right]: Pair) -> Pair {
     [right, left]
 }
 
-/// The state after a step: the sums of what went in and what came out, their right halves exchanged.
+/// The state after a step: input XOR output of each side, with their right halves exchanged.
 pub(crate) fn after(inputs: &Pair, outputs: &[Block]) -> Pair {
     let mut state = [[0; BLOCK_BYTES]; 2];
     for (side, (input, output)) in inputs.iter().zip(outputs).enumerate() {
@@ -41,7 +41,7 @@ pub(crate) fn after(inputs: &Pair, outputs: &[Block]) -> Pair {
     state
 }
 
-/// [`Form::mdc`] by passes of blocks of any form.
+/// [`Form::mdc`] for any form, by passes of blocks.
 pub(super) fn in_passes<F: Form>(token: F::Token, four: bool, states: &mut [Pair], texts: &[&[Block]]) {
     let none = [[[0; BLOCK_BYTES]; 2]; MDC_TEXTS_MAX];
     let (mut own, mut inputs, mut blocks) = (none, none, none);

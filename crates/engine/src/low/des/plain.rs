@@ -1,17 +1,17 @@
-//! DES on one block, word for word as FIPS 46-3 describes it: what the fast forms are compared with. It
-//! reads tables at places that depend on the key, so it is built for tests only.
+//! DES on one block, word for word as in FIPS 46-3, to compare the fast forms with. It reads tables at places that
+//! depend on the key, so it is built for tests only.
 
 use super::lines::Lines;
 use super::macs::{Macs, Texts};
 use super::tables::{E, IP, P, PC1, PC2, S, SHIFTS};
 use super::{BLOCK_BYTES, Block, Form, KEYS_MAX, Piece, Stage};
 
-/// One block through a program.
+/// Runs a program on one block.
 pub(crate) fn block(keys: &[Block; KEYS_MAX], program: &[Stage], block: Block) -> Block {
     program.iter().fold(block, |block, stage| des(&keys[stage.key], stage.encipher, block))
 }
 
-/// One block through single DES.
+/// Single DES of one block.
 pub(crate) fn des(key: &Block, encipher: bool, block: Block) -> Block {
     let mut round_keys = round_keys(key);
     if !encipher {
@@ -48,7 +48,7 @@ fn cipher_function(half: u64, round_key: u64) -> u64 {
     select(outputs, 32, &P)
 }
 
-/// The bits that a table names, of a value of so many bits; bit 1 is the leftmost.
+/// The bits of a value of `bits` bits that a table names; bit 1 is the leftmost.
 fn select(value: u64, bits: u8, table: &[u8]) -> u64 {
     table.iter().fold(0, |selected, bit| selected << 1 | value >> (bits - bit) & 1)
 }
@@ -57,8 +57,8 @@ fn inverse_of_ip(value: u64) -> u64 {
     IP.iter().enumerate().fold(0, |out, (index, bit)| out | (value >> (63 - index) & 1) << (64 - bit))
 }
 
-/// The plain twin of every form: a pass of a few lanes, one after the other. Few, so that lanes are refilled
-/// often.
+/// The plain twin of every form: a pass of a few lanes, computed one after the other. There are few lanes, so that they
+/// are refilled often.
 pub(crate) struct Plain;
 
 impl Form for Plain {

@@ -1,4 +1,4 @@
-//! DES in the row form of AVX2: half a block is a row of eight indices, there four times in a vector, and a lane has
+//! DES in the row form of AVX2: half a block is a row of eight indices, repeated four times in a vector. Each lane has
 //! two vectors of its own.
 //!
 //! ```text
@@ -7,16 +7,16 @@
 //! a round         waits    fills    ..
 //! ```
 //!
-//! 1. A bit-sliced pass takes the same time for one lane as for 64. Here the time is that of the lanes there are: two
-//!    of them run in turn, which fills the ports, and one that is left runs alone.
-//! 2. Every lane or two lanes go through all of their blocks before the next ones begin, so that the state stays in
+//! 1. A bit-sliced pass takes the same time for one lane as for 64. Here the time depends on the number of lanes: two
+//!    run in turn, which fills the ports, and a single last lane runs alone.
+//! 2. Each lane, or pair of lanes, goes through all of its blocks before the next begins, so that the state stays in
 //!    registers.
-//! 3. What a block waits for is its rounds and one XOR: text is brought to rows, and ciphertext from them, beside the
-//!    rounds of other blocks.
-//! 4. Between stages, and between the blocks of a CBC chain, IP and its inverse cancel, and so do the rows.
+//! 3. A block waits only for its rounds and one XOR. The conversion of text to rows, and of rows to ciphertext, runs
+//!    beside the rounds of other blocks.
+//! 4. Between stages, and between the blocks of a CBC chain, IP and its inverse cancel, and so do both conversions.
 //!
-//! Where the layout is from: `rows_avx2_layout.rs`; the rounds and their limits: `rows_avx2_rounds.rs`; blocks:
-//! `rows_avx2_vector.rs`; keys: `rows_avx2_keys.rs`.
+//! The layout is explained in `rows_avx2_layout.rs`, the rounds and their limits in `rows_avx2_rounds.rs`, blocks in
+//! `rows_avx2_vector.rs`, and keys in `rows_avx2_keys.rs`.
 
 use super::byte_sliced_vector::Scratch;
 use super::lines::Lines;
@@ -29,13 +29,13 @@ use crate::low::cpu::Avx2;
 use std::arch::x86_64::*;
 use std::array;
 
-/// The form.
+/// The row form of AVX2.
 pub(crate) struct RowsAvx2;
 
-/// Lanes of a pass: more of them are cheaper bit-sliced.
+/// Lanes of a pass: for more, the bit-sliced form is cheaper.
 const LANES: usize = 16;
 
-/// Lanes that are taken together.
+/// The number of lanes that run together.
 const GROUP: usize = 2;
 
 /// Schedules for all lanes.
@@ -120,8 +120,8 @@ impl Form for RowsAvx2 {
     }
 }
 
-/// The rounds of all stages, of lanes from `first` on. IP and its inverse cancel between stages: the halves of the
-/// pre-output are the next stage's L0 and R0.
+/// Runs the rounds of all stages, for the lanes from `first` on. IP and its inverse cancel between stages: the halves
+/// of the pre-output are the next stage's L0 and R0.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn run<const COUNT: usize>(keys: &Keys, program: &[Stage], first: usize, state: &mut State<COUNT>) {
@@ -133,7 +133,7 @@ fn run<const COUNT: usize>(keys: &Keys, program: &[Stage], first: usize, state: 
     *state = [left, right];
 }
 
-/// The state that is blocks.
+/// The state made from blocks.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn state_of<const COUNT: usize>(blocks: [Block; COUNT]) -> State<COUNT> {
@@ -161,7 +161,7 @@ fn block_of<const COUNT: usize>(state: &State<COUNT>, lane: usize) -> Block {
     block_of_halves(state[0][lane], state[1][lane])
 }
 
-/// Blocks of lanes from `first` on through the program.
+/// Runs the program on blocks, in the lanes from `first` on.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn group<const COUNT: usize>(keys: &Keys, program: &[Stage], first: usize, blocks: &mut [Block; COUNT]) {
@@ -185,7 +185,7 @@ fn some_blocks(keys: &Keys, program: &[Stage], blocks: &mut [Block]) {
     }
 }
 
-/// MACs, a group of lanes after the other.
+/// MACs, one group of lanes after the other.
 #[target_feature(enable = "avx2")]
 fn macs<T: Texts>(keys: &Keys, macs: &Macs<'_, T>, chains: &mut [Block]) {
     let (groups, rest) = chains.as_chunks_mut::<GROUP>();
@@ -199,7 +199,7 @@ fn macs<T: Texts>(keys: &Keys, macs: &Macs<'_, T>, chains: &mut [Block]) {
     }
 }
 
-/// A line of each lane is copied to a place of its own, whole or not, beside eight blocks' worth of rounds.
+/// MACs of one group. A line of each lane, whole or not, is first copied; that runs beside the rounds of eight blocks.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn macs_of_group<const COUNT: usize, T: Texts>(
@@ -242,8 +242,8 @@ fn cbc_encipher(keys: &Keys, program: &[Stage], chains: &mut [Block], pieces: &m
     }
 }
 
-/// CBC of lanes from `first` on, a block of each at a time. The state between two of them is the chaining value: the
-/// pre-output of one block is, IP and its inverse cancelling, what is added to the next.
+/// CBC of the lanes from `first` on, one block of each at a time. The state between blocks is the chaining value: IP
+/// and its inverse cancel, so the pre-output of one block is added to the next.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn cbc_of_group<const COUNT: usize>(
@@ -286,7 +286,7 @@ fn cbc_lines<L: Lines + ?Sized>(
     }
 }
 
-/// The same of streams where they lie.
+/// As [`cbc_of_group`], for streams in place.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 fn lines_of_group<const COUNT: usize, L: Lines + ?Sized>(
@@ -316,7 +316,7 @@ fn lines_of_group<const COUNT: usize, L: Lines + ?Sized>(
     }
 }
 
-/// Whole blocks, independent of one another.
+/// ECB over whole blocks.
 #[target_feature(enable = "avx2")]
 fn ecb(keys: &Keys, program: &[Stage], data: &mut [u8]) {
     let (groups, rest) = data.as_chunks_mut::<BLOCK_BYTES>().0.as_chunks_mut::<GROUP>();
@@ -339,7 +339,7 @@ fn cbc_decipher(keys: &Keys, program: &[Stage], chain: &mut Block, data: &mut [u
     }
 }
 
-/// Blocks of one chain, each with the one before it added.
+/// Deciphers blocks of one CBC chain.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn decipher_group<const COUNT: usize>(
@@ -374,7 +374,7 @@ fn ctr(keys: &Keys, program: &[Stage], counter: &mut u64, data: &mut [u8]) {
     }
 }
 
-/// Blocks of one text in CTR.
+/// Enciphers or deciphers blocks of one text in CTR.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn add_keystream<const COUNT: usize>(

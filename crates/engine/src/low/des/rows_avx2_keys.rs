@@ -6,8 +6,8 @@
 //!   steps: differences of every other key                                8   vperm2i128, vpxor
 //! ```
 //!
-//! PC1, rotations and PC2 together are one choice of bits for each round, and so there is nothing that one round key
-//! waits for another for. A schedule is 144 bytes, one for each lane; one that all lanes share is there once.
+//! PC1, rotations and PC2 together are one selection of bits for each round, so no round key waits for another. A
+//! schedule is 144 bytes, one for each lane; a key that all lanes share has only one.
 
 use super::byte_sliced_layout::ROUNDS;
 use super::byte_sliced_rounds::STEPS;
@@ -19,23 +19,23 @@ use crate::low::wipe;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-/// What is at an index.
+/// The number of schedules set for one key index.
 #[derive(Clone, Copy)]
 enum Set {
-    /// A schedule for each of so many lanes.
+    /// One schedule for each of this many lanes.
     Own(usize),
-    /// One for all lanes, at the place of the first.
+    /// One schedule for all lanes, stored for the first lane.
     One,
 }
 
-/// Schedules of up to [`KEYS_MAX`] keys. What was set is zero when dropped.
+/// Schedules of up to [`KEYS_MAX`] keys. Schedules that were set are wiped when dropped.
 pub(crate) struct RowKeys<const LANES: usize> {
     steps: [[MaybeUninit<Steps>; LANES]; KEYS_MAX],
     set: [Set; KEYS_MAX],
 }
 
 impl<const LANES: usize> RowKeys<LANES> {
-    /// Room for schedules; nothing of it is written.
+    /// Room for schedules; none of it is written.
     #[inline]
     pub(crate) fn empty() -> RowKeys<LANES> {
         RowKeys { steps: [[MaybeUninit::uninit(); LANES]; KEYS_MAX], set: [Set::Own(0); KEYS_MAX] }
@@ -74,7 +74,7 @@ impl<const LANES: usize> RowKeys<LANES> {
         self.set[index] = Set::Own(own.len());
     }
 
-    /// Makes what was set at this index zero.
+    /// Wipes the schedules that were set at this index.
     #[inline]
     fn wipe(&mut self, index: usize) {
         let set = match self.set[index] {
@@ -103,7 +103,7 @@ const GROUP: usize = 4;
 
 const _: () = assert!(STEPS == ROUNDS + 2 && ROUNDS == 4 * GROUP);
 
-/// All steps of a key.
+/// Writes all steps of a key.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn write_schedule(key: &Block, steps: &mut MaybeUninit<Steps>) {
@@ -113,7 +113,7 @@ fn write_schedule(key: &Block, steps: &mut MaybeUninit<Steps>) {
     let mut before = _mm256_setzero_si256();
     for (group, picks) in ROUND_KEYS.iter().enumerate() {
         let keys = round_keys(bytes, picks);
-        // What a half carried before is the key of two rounds before.
+        // A half carried the key of two rounds before.
         let carried = _mm256_permute2x128_si256::<HALVES_BETWEEN>(before, keys);
         // SAFETY: a schedule is 18 words, exclusively borrowed, and this writes one of its first four groups of four;
         // the instruction asks for no alignment.
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// What was set is zero after the drop, and after other keys were set in its place.
+    /// Schedules that were set are zero after the drop, and after other keys were set in their place.
     #[test]
     fn schedules_are_wiped() {
         if Cpu::up_to_avx2().avx2.is_none() {

@@ -1,10 +1,10 @@
-//! Where each bit of DES lies in the row form of AVX2, and the tables that follow from it. All of it is made by the
-//! compiler out of the standard's tables and two small tables of choices, [`PAIRS`] and [`PLACES`].
+//! The place of each bit of DES in the row form of AVX2, and the tables that follow from it. The compiler makes all of
+//! them from the standard's tables and two small tables of choices, [`PAIRS`] and [`PLACES`].
 //!
 //! # The half as a row
 //!
-//! A quad word is one half of one block: byte `t` is the index of S-box `t`, its six inputs (table E) at six of eight
-//! places.
+//! A quad word is one half of one block: byte `t` is the index of S-box `t`, with its six inputs (table E) at six of
+//! eight places.
 //!
 //! ```text
 //!   the outer four inputs   places 0 to 3         the index of a lookup in 16 bytes, vpshufb
@@ -13,16 +13,16 @@
 //!
 //! # The choice
 //!
-//! An S-box has 64 entries of four bits, a byte of a table room for eight: two S-boxes share tables ([`PAIRS`]), each
-//! of their eight outputs at a place of its own ([`PLACES`]). An output is at the same place wherever table E brings
-//! it, and the six inputs of an S-box must be at different places. Both can be had, if outputs that E takes twice lie
-//! below: those are the outer inputs, and four of the eight of each pair. Six ways to make pairs allow it; the first is
-//! taken.
+//! An S-box has 64 entries of four bits, and a byte of a table has room for eight. So two S-boxes share tables
+//! ([`PAIRS`]), each of their eight outputs at a place of its own ([`PLACES`]). An output has the same place wherever
+//! table E uses it, and the six inputs of an S-box must have different places. Both are possible if outputs that E uses
+//! twice have low places: those are the outer inputs, and four of the eight of each pair. Six ways to make pairs allow
+//! it; the first is taken.
 //!
 //! # Four tables for an index
 //!
-//! No instruction looks up in 64 bytes. Four lookups by the lower four places are added, each of them zero for some of
-//! the values of the upper two inputs: sums ([`Sums`]) bring place 7 to be set there, and leave the lower places alone.
+//! No instruction looks up in 64 bytes. Four lookups by the lower four places are added, and each must be zero for some
+//! values of the upper two inputs. Sums ([`SUMS`]) set place 7 for those values, and leave the lower places unchanged.
 //!
 //! ```text
 //!   inputs h > l at places below 7                      h at place 7
@@ -32,7 +32,7 @@
 //!   c + (128 - l), saturated: if neither                the same
 //! ```
 //!
-//! The tables hold what these sums need so that the four add up to the S-box.
+//! The tables are arranged so that the four lookups with these sums add up to the S-box.
 
 use super::byte_sliced_layout::{BOXES, ROUNDS};
 use super::tables::{E, IP, P, PC1, PC2, S, SHIFTS};
@@ -42,13 +42,15 @@ use super::tables::{E, IP, P, PC1, PC2, S, SHIFTS};
 #[repr(C, align(32))]
 pub(crate) struct Row(pub(crate) [u8; ROW_BYTES]);
 
-/// Bytes of a vector.
+/// The number of bytes in a vector.
 pub(crate) const ROW_BYTES: usize = 32;
 
-/// S-boxes (from 0) by vector of lookups, half of it, and quad word of that half. The two of a half share tables.
+/// The S-boxes (from 0) by vector of lookups, half of the vector, and quad word of that half. The two of a half share
+/// tables.
 const PAIRS: [[[usize; 2]; 2]; VECTORS] = [[[0, 1], [2, 5]], [[3, 6], [4, 7]]];
 
-/// The place of each output of each S-box, the first (leftmost) of the standard first. A test below finds both again.
+/// The place of each output of each S-box, in the standard's order from the left. A test below finds pairs and places
+/// again.
 const PLACES: [[u8; 4]; BOXES] = [
     [0, 1, 4, 5],
     [2, 3, 6, 7],
@@ -60,44 +62,44 @@ const PLACES: [[u8; 4]; BOXES] = [
     [2, 6, 7, 3],
 ];
 
-/// Vectors of lookups that serve all S-boxes.
+/// The number of vectors of lookups for all S-boxes.
 pub(crate) const VECTORS: usize = 2;
 
-/// Tables for an index.
+/// The number of tables for an index.
 const PARTS: usize = 4;
 
-/// What brings the index of an S-box to all bytes of its quad word.
+/// The shuffle that copies the index of an S-box to all bytes of its quad word.
 pub(crate) static INDICES: [Row; VECTORS] = indices();
 
-/// What is added to indices for the lookups after the first; the last one is added saturated.
+/// The values added to indices for the second to fourth lookup; the last one is added with saturation.
 pub(crate) static SUMS: [[Row; PARTS - 1]; VECTORS] = sums();
 
-/// The tables.
+/// The four tables of each vector of lookups.
 pub(crate) static TABLES: [[Row; PARTS]; VECTORS] = tables();
 
-/// What of an S-box is an input of the target that a byte is of.
+/// For each byte, the bits of an S-box's outputs that are inputs of the byte's target.
 pub(crate) static MASKS: [Row; VECTORS] = masks();
 
-/// Bits brought to other places: each byte takes one bit of a byte of the 16 in its half.
+/// A selection of bits: each byte takes one bit from the 16 bytes of its half.
 pub(crate) struct Pick {
-    /// Which byte.
+    /// The number of the byte to read.
     pub(crate) from: Row,
-    /// Which bit of it, as a mask.
+    /// The bit to read, as a mask.
     pub(crate) bit: Row,
-    /// Where it goes, as a mask.
+    /// The bit to set, as a mask.
     pub(crate) to: Row,
 }
 
-/// From a block to its halves, L before R: twice, with half of the inputs in either half of the vector.
+/// From a block to its halves, L before R, twice: each half of the vector has half of the inputs.
 pub(crate) static HALVES_OF_BLOCK: [Pick; 3] = halves_of_block();
 
-/// The reverse, with a quarter of the bits in each quad word.
+/// From the halves to a block; each quad word has a quarter of the bits.
 pub(crate) static BLOCK_OF_HALVES: [Pick; 2] = block_of_halves();
 
-/// From a key to its round keys, a quad word each, four to a vector.
+/// From a key to its round keys, one quad word each, four to a vector.
 pub(crate) static ROUND_KEYS: [[Pick; 6]; ROUNDS / 4] = round_keys();
 
-/// The S-box and its output (both from 0) that an input of a half (in the order of table E) is.
+/// The S-box and its output (both from 0) that give an input of a half, numbered as in table E.
 const fn origin(edge: usize) -> (usize, usize) {
     let output = P[E[edge] as usize - 1] as usize - 1;
     (output / 4, output % 4)
@@ -115,13 +117,13 @@ const INPUTS: [u8; 6 * BOXES] = {
     places
 };
 
-/// The inner inputs of an S-box, the one at the lower place first, as values of the index.
+/// The inner two inputs of an S-box, as values of the index; the one at the lower place first.
 const fn inner(sbox: usize) -> [u8; 2] {
     let [one, other] = [1 << INPUTS[6 * sbox + 2], 1 << INPUTS[6 * sbox + 3]];
     if one < other { [one, other] } else { [other, one] }
 }
 
-/// What an S-box gives for one of its own indices, at the places of its outputs.
+/// The outputs of an S-box, at their places, for one of its own indices.
 const fn output(sbox: usize, index: usize) -> u8 {
     let (mut input, mut k) = (0, 0);
     while k < 6 {
@@ -137,7 +139,7 @@ const fn output(sbox: usize, index: usize) -> u8 {
     byte
 }
 
-/// The S-box whose index is at a byte of a vector of lookups.
+/// The S-box that a byte of a vector of lookups belongs to.
 const fn sbox_at(vector: usize, byte: usize) -> usize {
     PAIRS[vector][byte / 16][byte / 8 % 2]
 }
@@ -153,7 +155,7 @@ const fn indices() -> [Row; VECTORS] {
     rows
 }
 
-/// The value of place 7.
+/// The value of place 7 in a byte.
 const TOP: u8 = 0x80;
 
 const fn sums() -> [[Row; PARTS - 1]; VECTORS] {
@@ -222,7 +224,7 @@ const fn masks() -> [Row; VECTORS] {
 impl Pick {
     const NONE: Pick = Pick { from: Row([0; ROW_BYTES]), bit: Row([0; ROW_BYTES]), to: Row([0; ROW_BYTES]) };
 
-    /// Takes for a byte the bit of the standard's numbering (from 1) of a block or key.
+    /// Lets a byte take the bit of a block or key that the standard numbers `number` (from 1).
     const fn take(&mut self, byte: usize, number: u8, to: u8) {
         let number = number - 1;
         self.take_bit(byte, number / 8, 7 - number % 8, to);
@@ -252,7 +254,7 @@ const fn block_of_halves() -> [Pick; 2] {
     let mut picks = [Pick::NONE; 2];
     let mut at = 0;
     while at < 64 {
-        // Bit `at % 32 + 1` of a half: its target has it among the middle four inputs.
+        // Bit `at % 32 + 1` of a half is among the middle four inputs of its target.
         let (half, target, k) = (at / 32, at % 32 / 4, 1 + at % 4);
         let number = IP[at] as usize - 1;
         let (byte, bit) = (number / 8, 7 - number % 8);
@@ -280,7 +282,7 @@ const fn round_keys() -> [[Pick; 6]; ROUNDS / 4] {
     picks
 }
 
-/// The 48 inputs of the S-boxes, the first on top, as a row.
+/// The 48 inputs of the S-boxes, the first at the top, as a row.
 #[cfg(test)]
 pub(crate) fn inputs_as_row(inputs: u64) -> u64 {
     (0..48).map(|edge| (inputs >> (47 - edge) & 1) << (8 * (edge / 6) + usize::from(INPUTS[edge]))).sum()
@@ -296,7 +298,7 @@ mod tests {
         (edges.iter().map(|edge| edge / 6).collect(), edges.len() == 2)
     }
 
-    /// All ways to make pairs of these.
+    /// All ways to divide these S-boxes into pairs.
     fn pairings(boxes: &[usize]) -> Vec<Vec<[usize; 2]>> {
         let [first, others @ ..] = boxes else { return vec![Vec::new()] };
         let with = |other: &usize| {
@@ -307,7 +309,8 @@ mod tests {
         others.iter().flat_map(with).collect()
     }
 
-    /// Places of the outputs from the `at`-th on, those that E takes twice first; the lowest that there is for each.
+    /// Finds places for the outputs listed in `order` (those that E uses twice come first), the lowest free place for
+    /// each.
     fn places(pairs: &[[usize; 2]], order: &[usize], places: &mut [[u8; 4]; BOXES]) -> bool {
         let [at, order @ ..] = order else { return true };
         let (sbox, output) = (at / 4, at % 4);
@@ -332,7 +335,7 @@ mod tests {
 
     const NONE: u8 = 8;
 
-    /// The generator: the first pairs, and the lowest places that they allow.
+    /// The generator finds the first pairs, and the lowest places that they allow.
     #[test]
     fn the_search_finds_the_choice() {
         let mut order: Vec<usize> = (0..4 * BOXES).collect();
@@ -344,7 +347,7 @@ mod tests {
         assert_eq!(found, Some((PAIRS.as_flattened().to_vec(), PLACES)));
     }
 
-    /// The lookups of an S-box as the instructions do them, against the standard's table.
+    /// The lookups of an S-box, computed like the instructions, equal the standard's table.
     #[test]
     fn four_parts_add_up_to_an_s_box() {
         for (at, sbox) in PAIRS.as_flattened().as_flattened().iter().copied().enumerate() {
@@ -373,7 +376,7 @@ mod tests {
         }
     }
 
-    /// Every input of every target comes from one byte of one vector, and nothing else does.
+    /// Every input of every target comes from one byte of one vector, and the masks select nothing else.
     #[test]
     fn masks_take_each_input_once() {
         for target in 0..BOXES {

@@ -12,37 +12,37 @@
 //!   the other half ^ step                                     2 vpxor
 //! ```
 //!
-//! 1. A table of 16 bytes is one operand, always read whole: constant time. Tables and controls are constants in
-//!    memory, read at addresses that are the same in every round.
-//! 2. E and P cost nothing: tables and order of bits hold them. Every quad word of the sum is a part of f(R) with E
-//!    done, and all of them get the whole of it, so that the next round begins with the broadcast of indices.
+//! 1. A table of 16 bytes is one operand, always read whole, so it is constant-time. Tables and controls are constants
+//!    in memory, read at the same addresses in every round.
+//! 2. E and P cost nothing: tables and bit order include them. Each quad word of the sum is a part of f(R) with E
+//!    applied. All quad words are summed, so the next round begins with the broadcast of indices.
 //! 3. Round keys are added to the half when it is written, by the same steps as in the byte-sliced form
-//!    (`byte_sliced_rounds.rs`). The other half and the step are added while the last shuffle runs.
+//!    (`byte_sliced_rounds.rs`). Other half and step are added while the last shuffle runs.
 //!
-//! Limits, of Sapphire Rapids: 31 operations, three a cycle, are 10.3 cycles. The longest way through a round is 13:
+//! Limits of Sapphire Rapids: 31 operations, three a cycle, are 10.3 cycles. The longest path through a round is 13:
 //! four to the first sum of two lookups, three for the second sum, the AND and the vectors' sum, 3 for the exchange of
-//! halves, and three more. Both hold at once, as no lookup can start before the round before has ended: 19 to 20 are
-//! measured with one lane, 13 to 14 a lane with two, one of which runs while the other waits.
+//! halves, and three more. Both limits apply, since no lookup can start before the round before has ended. One lane is
+//! measured at 19 to 20; two lanes, one of which runs while the other waits, at 13 to 14 a lane.
 //!
 //! Dropped: a lane in half of the bytes of a vector with four vectors of lookups, one table for each S-box, so that two
 //! lanes share a vector (54 operations, 18 cycles at best for one lane as for two); the halves of two lanes in one
-//! vector, which spares five operations of 62 behind the lookups (29 cycles for both, where 27 to 28 are taken: it is
-//! on the longest way); the quad words of a half added when its indices are broadcast, by two shuffles (one operation
-//! less on the longest way, three more in all: half a cycle more); three and four lanes together (35 to 37 and 46 to 50
-//! cycles, a tenth less a lane, and nothing less where another hardware thread takes its share of the ports).
+//! vector, which saves five operations of 62 after the lookups (29 cycles for both instead of 27 to 28: it is on the
+//! longest path); the quad words of a half added when its indices are broadcast, by two shuffles (one operation less on
+//! the longest path, three more in all: half a cycle more); three and four lanes together (35 to 37 and 46 to 50
+//! cycles, a tenth less a lane, and nothing less if another hardware thread uses its share of the ports).
 
 use super::byte_sliced_rounds::STEPS;
 use super::rows_avx2_layout::{INDICES, MASKS, Row, SUMS, TABLES};
 use std::arch::x86_64::*;
 
-/// A half of a block of each lane, in all four quad words of a vector.
+/// A half of a block of each lane, repeated in all four quad words of a vector.
 pub(crate) type Half<const LANES: usize> = [__m256i; LANES];
 
-/// The key schedule of a lane: what is added to a half in each step.
+/// The key schedule of a lane: the values that each step adds to a half.
 pub(crate) type Steps = [u64; STEPS];
 
-/// One single-DES operation without IP and its inverse: the halves go in as L0 and R0 and come out as the left and the
-/// right half of the standard's pre-output.
+/// One single-DES operation without IP and its inverse. The halves are L0 and R0 on entry, and the left and right half
+/// of the standard's pre-output on return.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(crate) fn des<const LANES: usize>(
@@ -83,7 +83,7 @@ fn sum(half: __m256i, inputs: __m256i, step: __m256i) -> __m256i {
     _mm256_xor_si256(_mm256_xor_si256(halves, _mm256_xor_si256(half, step)), quads)
 }
 
-/// What four S-boxes give, each its quad word.
+/// The outputs of four S-boxes, each in its quad word.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn outputs(vector: usize, inputs: __m256i) -> __m256i {
@@ -98,9 +98,9 @@ fn outputs(vector: usize, inputs: __m256i) -> __m256i {
     _mm256_and_si256(_mm256_xor_si256(one, other), load(&MASKS[vector]))
 }
 
-/// The other 16 bytes of a vector in the place of each.
+/// Exchanges the two halves of a vector, 16 bytes each.
 pub(crate) const SWAP_HALVES: i32 = 1;
-/// The other quad word of each half.
+/// Exchanges the quad words of each half.
 pub(crate) const SWAP_QUADS: i32 = 0b01_00_11_10;
 
 #[inline]

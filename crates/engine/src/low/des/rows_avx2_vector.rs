@@ -1,4 +1,4 @@
-//! From a block to its halves as rows of AVX2, and back.
+//! Converts a block to its halves as rows of AVX2, and back.
 //!
 //! ```text
 //! a block in all quad words
@@ -10,15 +10,14 @@
 //! a block
 //! ```
 //!
-//! What chained blocks wait for is none of this: text is brought to rows before it is added, ciphertext from them
-//! after.
+//! Chained blocks wait for none of this: text is converted to rows before it is added, ciphertext from rows afterwards.
 
 use super::Block;
 use super::rows_avx2_layout::{BLOCK_OF_HALVES, HALVES_OF_BLOCK, Pick};
 use super::rows_avx2_rounds::{SWAP_HALVES, SWAP_QUADS, load};
 use std::arch::x86_64::*;
 
-/// The left and the right half of a block, IP done, in all quad words.
+/// The left and the right half of a block after IP, in all quad words.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(crate) fn halves_of_block(block: Block) -> [__m256i; 2] {
@@ -29,7 +28,7 @@ pub(crate) fn halves_of_block(block: Block) -> [__m256i; 2] {
     [_mm256_unpacklo_epi64(halves, halves), _mm256_unpackhi_epi64(halves, halves)]
 }
 
-/// The block of the left and the right half of a pre-output.
+/// The block made from the left and the right half of a pre-output.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(crate) fn block_of_halves(left: __m256i, right: __m256i) -> Block {
@@ -41,7 +40,7 @@ pub(crate) fn block_of_halves(left: __m256i, right: __m256i) -> Block {
     _mm_cvtsi128_si64(one).to_le_bytes()
 }
 
-/// Bits of the bytes of either half at their new places.
+/// Moves bits of the bytes of either half to their new places.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(crate) fn picked(bytes: __m256i, pick: &Pick) -> __m256i {

@@ -6,15 +6,16 @@
 //! a round              waits        waits a bit    fills the ports
 //! ```
 //!
-//! 1. A byte-sliced pass of 64 lanes takes the same time for one lane. Here a pass for eight takes half of it, and one
-//!    for 16 less than two of those, for the second vector runs while the first waits.
-//! 2. One stream of CBC: eight blocks are expanded together, each is shifted into lane 0 in its turn, and what comes
-//!    out is shifted into two vectors that are collected together. Nothing but XOR and the rounds stand between two
-//!    blocks.
-//! 3. Several streams are moved by cache lines of eight blocks, from and to where they lie, as in the byte-sliced form.
-//! 4. Between stages, and between the blocks of a CBC chain, IP and its inverse cancel, and so do the rows.
+//! 1. A byte-sliced pass of 64 lanes takes the same time for one lane. Here a pass for eight takes half of that, and a
+//!    pass for 16 less than two of those, since the second vector runs while the first waits.
+//! 2. For one stream of CBC, eight blocks are expanded together and each is shifted into lane 0 in its turn. The
+//!    results are shifted into two vectors that are collected together. Between two blocks there are only XOR and the
+//!    rounds.
+//! 3. Several streams are moved by cache lines of eight blocks, in place, as in the byte-sliced form.
+//! 4. Between stages, and between the blocks of a CBC chain, IP and its inverse cancel, and so do both conversions.
 //!
-//! Where the layout is from: `rows_layout.rs`; the rounds and their limits: `rows_rounds.rs`; keys: `rows_keys.rs`.
+//! The layout is explained in `rows_layout.rs`, the rounds and their limits in `rows_rounds.rs`, and keys in
+//! `rows_keys.rs`.
 
 mod macs;
 mod mdc;
@@ -32,14 +33,14 @@ use crate::low::cpu::Avx512;
 use std::arch::x86_64::*;
 use std::{array, slice};
 
-/// The form of eight lanes for each of so many vectors.
+/// The row form with this many vectors of eight lanes.
 pub(crate) struct Rows<const VECTORS: usize>;
 
-/// One vector: a round waits for the one before.
+/// The row form with one vector: each round waits for the one before.
 pub(crate) type Rows8 = Rows<1>;
-/// Two vectors: one runs while the other waits.
+/// The row form with two vectors: one runs while the other waits.
 pub(crate) type Rows16 = Rows<2>;
-/// Three vectors: they fill the ports.
+/// The row form with three vectors, which fill the ports.
 pub(crate) type Rows24 = Rows<3>;
 
 /// Lanes of a vector.
@@ -143,12 +144,12 @@ fn empty_state<const VECTORS: usize>() -> State<VECTORS> {
     Scratch([[_mm512_setzero_si512(); VECTORS]; 2])
 }
 
-/// The rounds of all stages. IP and its inverse cancel between stages: the halves of the pre-output are the
-/// next stage's L0 and R0.
+/// Runs the rounds of all stages. IP and its inverse cancel between stages: the halves of the pre-output are the next
+/// stage's L0 and R0.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn run<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], state: &mut State<VECTORS>) {
-    // In registers from stage to stage: through memory, each begins half a round later.
+    // Kept in registers between stages: through memory, each would begin half a round later.
     let [mut left, mut right] = state.0;
     for stage in program {
         let (left, right) = (&mut left, &mut right);
@@ -170,14 +171,14 @@ fn run<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], state: 
     state.0 = [left, right];
 }
 
-/// A step of one key in all lanes.
+/// One step of a key, repeated in all lanes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn one(step: u64) -> __m512i {
     _mm512_set1_epi64(step.cast_signed())
 }
 
-/// A pass: a vector of blocks each through the program.
+/// Runs a pass: each vector of blocks through the program.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn pass<const VECTORS: usize>(
@@ -195,7 +196,7 @@ fn pass<const VECTORS: usize>(
     }
 }
 
-/// At most a pass of blocks.
+/// Runs the program on at most a pass of blocks.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn some_blocks<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], blocks: &mut [Block]) {
     let mut vectors = [_mm512_setzero_si512(); VECTORS];
@@ -208,7 +209,7 @@ fn some_blocks<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage],
     }
 }
 
-/// Whole blocks, independent of one another.
+/// ECB over whole blocks.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn ecb<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], data: &mut [u8]) {
     let mut state = empty_state();
@@ -237,7 +238,7 @@ fn cbc_decipher<const VECTORS: usize>(
         let mut blocks = part.each_ref().map(|bytes| load(bytes));
         pass(keys, program, &mut state, &mut blocks);
         for (bytes, blocks) in part.iter_mut().zip(blocks) {
-            // The block before each: the last of the vector before, and all but the last of this one.
+            // The ciphertext before each block: the last block of the vector before, and all but the last of this one.
             let own = load(bytes);
             store(bytes, _mm512_xor_si512(blocks, _mm512_alignr_epi64::<7>(own, before)));
             before = own;
@@ -270,7 +271,7 @@ fn ctr<const VECTORS: usize>(keys: &RowKeys<VECTORS>, program: &[Stage], counter
     });
 }
 
-/// Hands out the text in parts of one pass; the last one padded with zeros.
+/// Passes the text to `work` in parts of one pass; the last part is padded with zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn each_pass<const VECTORS: usize>(data: &mut [u8], mut work: impl FnMut(&mut [[u8; GROUP_BYTES]; VECTORS])) {
@@ -288,7 +289,7 @@ fn each_pass<const VECTORS: usize>(data: &mut [u8], mut work: impl FnMut(&mut [[
     }
 }
 
-/// Pieces of the streams, eight streams a vector. Between, piece `b` of a vector is block `b` of each.
+/// Pieces of the streams, eight streams a vector. While transposed, piece `b` of a vector is block `b` of each stream.
 type Staged<const VECTORS: usize> = [[Piece; GROUP]; VECTORS];
 
 /// A chaining value for each stream.
@@ -325,7 +326,7 @@ fn cbc_encipher<const VECTORS: usize>(
 /// A piece of zeros.
 const EMPTY_PIECE: Piece = Piece([[0; BLOCK_BYTES]; PIECE_BLOCKS]);
 
-/// One stream, in lane 0 of the first vector.
+/// CBC of one stream, in lane 0 of the first vector.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_alone<const VECTORS: usize>(
@@ -340,7 +341,7 @@ fn cbc_alone<const VECTORS: usize>(
     let [mut next_left, mut next_right] = halves_of_blocks(_mm512_xor_si512(text, before));
     let none = _mm512_setzero_si512();
     let (mut left, mut right) = ([none], [none]);
-    // What has come out; the latest in the uppermost lane.
+    // The results so far; the latest is in the uppermost lane.
     let [mut out_left, mut out_right] = [none; 2];
     for _ in 0..count {
         left[0] = _mm512_xor_si512(left[0], next_left);
@@ -375,8 +376,8 @@ fn cbc_alone<const VECTORS: usize>(
     *chain = piece.0[count - 1];
 }
 
-/// CBC over the transposed text, a pass for each block. The state between passes is the chaining value: the
-/// pre-output of one block is, IP and its inverse cancelling, what is added to the next.
+/// CBC over the transposed text, one pass for each block. The state between passes is the chaining value: IP and its
+/// inverse cancel, so the pre-output of one block is added to the next.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_groups<const VECTORS: usize>(
@@ -409,8 +410,8 @@ fn cbc_groups<const VECTORS: usize>(
     }
 }
 
-/// CBC of streams where they lie, eight blocks of each at a time; the state is the chaining value from the first block
-/// to the last. In parts, as in the byte-sliced form.
+/// CBC of streams in place, eight blocks of each at a time. The state is the chaining value from the first block to the
+/// last. The parts are separate functions, as in the byte-sliced form.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_lines<const VECTORS: usize, L: Lines + ?Sized>(
     keys: &RowKeys<VECTORS>,
@@ -441,7 +442,7 @@ fn cbc_lines<const VECTORS: usize, L: Lines + ?Sized>(
     wipe_pieces(turned.as_flattened_mut());
 }
 
-/// The state that chaining values are.
+/// Sets the state to the chaining values.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn begin<const VECTORS: usize>(chains: &Chains<VECTORS>, state: &mut State<VECTORS>) {
@@ -459,7 +460,7 @@ fn end<const VECTORS: usize>(state: &State<VECTORS>, chains: &mut Chains<VECTORS
     }
 }
 
-/// A piece of each lane, read where it lies: streams of blocks to blocks of streams.
+/// Transposes a piece of each lane, read in place, to blocks of streams.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn turn_in<const VECTORS: usize, L: Lines + ?Sized>(lines: &L, piece: usize, turned: &mut Staged<VECTORS>) {
@@ -471,7 +472,7 @@ fn turn_in<const VECTORS: usize, L: Lines + ?Sized>(lines: &L, piece: usize, tur
     }
 }
 
-/// The reverse of [`turn_in`].
+/// The reverse of [`turn_in`]: writes the pieces back in place.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn turn_out<const VECTORS: usize, L: Lines + ?Sized>(turned: &Staged<VECTORS>, lines: &mut L, piece: usize) {
@@ -485,7 +486,7 @@ fn turn_out<const VECTORS: usize, L: Lines + ?Sized>(turned: &Staged<VECTORS>, l
     }
 }
 
-/// The blocks of a piece, one after the other.
+/// CBC over the blocks of a piece, one after the other.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn line_steps<const VECTORS: usize, L: Lines + ?Sized>(
@@ -510,7 +511,7 @@ fn line_steps<const VECTORS: usize, L: Lines + ?Sized>(
     }
 }
 
-/// The same for one stream: what its blocks wait for is one lane, so that there is nothing to turn.
+/// CBC of one stream in place. Only one lane is used, so there is nothing to transpose.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_line_alone<const VECTORS: usize, L: Lines + ?Sized>(
@@ -530,7 +531,7 @@ fn cbc_line_alone<const VECTORS: usize, L: Lines + ?Sized>(
     }
 }
 
-/// Blocks of streams to streams of blocks, and back.
+/// Transposes pieces of streams to blocks of streams, or back.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn transpose(pieces: &mut [Piece; GROUP]) {

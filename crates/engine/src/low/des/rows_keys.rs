@@ -12,8 +12,8 @@
 //!   steps: differences of every other key   5                                                        valignq, vpxor
 //! ```
 //!
-//! 36 instructions. The quad words of a step are then broadcast as they are read, where all lanes have the same key;
-//! eight keys are transposed by quad words so that those of a step are one vector.
+//! 36 instructions. If all lanes have the same key, the quad word of a step is broadcast as it is read. Eight different
+//! keys are transposed by quad words, so that those of a step are one vector.
 
 use super::byte_sliced_rounds::STEPS;
 use super::byte_sliced_vector::{Scratch, load, transpose_quads, xor3};
@@ -27,7 +27,7 @@ use std::mem::MaybeUninit;
 /// Lanes of a vector.
 const GROUP: usize = 8;
 
-/// The schedule of one key for all lanes: what is added to a half in each step, and six quad words that are zero.
+/// The schedule of one key for all lanes: the value that each step adds to a half, then six zero quad words.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct OneSchedule(pub(crate) [u64; 3 * GROUP]);
@@ -35,15 +35,15 @@ pub(crate) struct OneSchedule(pub(crate) [u64; 3 * GROUP]);
 /// A schedule with a key for each lane.
 pub(crate) type OwnSchedule<const VECTORS: usize> = [Half<VECTORS>; STEPS];
 
-/// A schedule that was set.
+/// A schedule, as it was set.
 pub(crate) enum ScheduleRef<'k, const VECTORS: usize> {
-    /// Of one key for all lanes.
+    /// The schedule of one key for all lanes.
     One(&'k OneSchedule),
-    /// Of a key for each lane.
+    /// The schedules of one key for each lane.
     Own(&'k OwnSchedule<VECTORS>),
 }
 
-/// What is at an index.
+/// The schedule that is set at an index.
 #[derive(Clone, Copy)]
 enum Set {
     Nothing,
@@ -51,7 +51,7 @@ enum Set {
     Own,
 }
 
-/// Schedules of up to [`KEYS_MAX`] keys. What was set is zero when dropped.
+/// Schedules of up to [`KEYS_MAX`] keys. Schedules that were set are wiped when dropped.
 pub(crate) struct RowKeys<const VECTORS: usize> {
     one: [MaybeUninit<OneSchedule>; KEYS_MAX],
     own: [MaybeUninit<OwnSchedule<VECTORS>>; KEYS_MAX],
@@ -59,7 +59,7 @@ pub(crate) struct RowKeys<const VECTORS: usize> {
 }
 
 impl<const VECTORS: usize> RowKeys<VECTORS> {
-    /// Room for schedules; nothing of it is written.
+    /// Room for schedules; none of it is written.
     #[inline]
     pub(crate) fn empty() -> RowKeys<VECTORS> {
         RowKeys {
@@ -96,7 +96,7 @@ impl<const VECTORS: usize> RowKeys<VECTORS> {
         self.set[index] = Set::One;
     }
 
-    /// Sets the schedule at this index to those of a key for each lane. Lanes beyond have a step of zeros.
+    /// Sets the schedule at this index to those of a key for each lane. Lanes without a key have steps of zeros.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     pub(crate) fn set_own(&mut self, index: usize, own: &[Block]) {
@@ -125,7 +125,7 @@ impl<const VECTORS: usize> RowKeys<VECTORS> {
         self.set[index] = Set::Own;
     }
 
-    /// Makes what was set at this index zero.
+    /// Wipes the schedule that was set at this index.
     #[inline]
     fn wipe(&mut self, index: usize) {
         match self.set[index] {
@@ -148,14 +148,15 @@ impl<const VECTORS: usize> Drop for RowKeys<VECTORS> {
     }
 }
 
-/// A key in all quad words.
+/// Copies a key to all quad words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn in_all(key: &Block) -> __m512i {
     _mm512_set1_epi64(i64::from_ne_bytes(*key))
 }
 
-/// The steps of the schedule of a key in all quad words, a quad word each: eight, eight, two and six that are zero.
+/// The steps of the schedule of a key that is in all quad words, one quad word each: eight, eight, then two and six
+/// zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn schedule(key: __m512i) -> [__m512i; 3] {
@@ -163,7 +164,7 @@ pub(crate) fn schedule(key: __m512i) -> [__m512i; 3] {
     let early = round_keys(halves, &KEY_WINDOWS[0]);
     let late = round_keys(halves, &KEY_WINDOWS[1]);
     let none = _mm512_setzero_si512();
-    // What a half carried before is the key of two rounds before.
+    // A half carried the key of two rounds before.
     [
         _mm512_xor_si512(early, _mm512_alignr_epi64::<6>(early, none)),
         _mm512_xor_si512(late, _mm512_alignr_epi64::<6>(late, early)),
@@ -171,7 +172,7 @@ pub(crate) fn schedule(key: __m512i) -> [__m512i; 3] {
     ]
 }
 
-/// The 28 bits of C or D twice, out of three bytes and half of the fourth: the lower half for C, the upper for D.
+/// The 28 bits of C or D, twice, from three bytes and half of the fourth: its lower half for C, its upper half for D.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn doubled(bytes: __m512i) -> __m512i {
@@ -182,7 +183,7 @@ fn doubled(bytes: __m512i) -> __m512i {
     _mm512_or_si512(bits, _mm512_slli_epi64::<28>(bits))
 }
 
-/// The keys of eight rounds as rows, a quad word each.
+/// The round keys of eight rounds as rows, one quad word each.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn round_keys(halves: __m512i, windows: &KeyWindows) -> __m512i {
@@ -226,7 +227,7 @@ mod tests {
         }
     }
 
-    /// What was set is zero after the drop, and after another kind of key was set in its place.
+    /// Schedules that were set are zero after the drop, and after another kind of key was set in their place.
     #[test]
     fn schedules_are_wiped() {
         if Cpu::up_to_avx512().avx512.is_none() {

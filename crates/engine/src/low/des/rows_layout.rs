@@ -1,5 +1,5 @@
-//! Where each bit of DES lies in the row form, and the tables that follow from it. All of it is made by the
-//! compiler out of the standard's tables and one small table of choices, [`CARRIED`].
+//! The place of each bit of DES in the row form, and the tables that follow from it. The compiler makes all of them
+//! from the standard's tables and one small table of choices, [`CARRIED`].
 //!
 //! # The half as rows
 //!
@@ -15,29 +15,29 @@
 //!   byte 2, row 5    x  x  x  x  x  x  x  x
 //! ```
 //!
-//! So the index of any S-box comes to any byte by one instruction for all bytes, and a lookup (`vpermb`) at
-//! byte `7 - r` gives eight bits of row r at once, one for each target.
+//! So one instruction copies the index of any S-box, with all of its bits, to any byte. A lookup (`vpermb`) at byte `7
+//! - r` gives eight bits of row r at once, one for each target.
 //!
 //! # The choice
 //!
 //! Six of the eight S-boxes feed a target (tables E and P), and an index has six bits. Six S-boxes have a row each
-//! ([`ROWS`]). The other two are *folded*: a row of an S-box that does not feed a target has room there, and carries
-//! what a folded one gives it ([`CARRIED`]).
+//! ([`ROWS`]). The other two are *folded*. For a target that an S-box with a row does not feed, the row has a free bit,
+//! and carries an output of a folded S-box ([`CARRIED`]).
 //!
 //! ```text
 //!   target 0 is fed by 1 3 4 5 6 7: the rows of 0 and 2 are free there, and carry the outputs of 4 and of 1
 //! ```
 //!
-//! Any pair can be folded, and either of two free rows can carry either. The choice is the one whose rows take the
-//! fewest different inputs of their targets, which is what expanding a block costs ([`PICKS`]).
+//! Any two S-boxes can be folded, and either of two free rows can carry either. The choice is the one whose rows take
+//! the fewest different inputs of their targets, which determines the cost of expanding a block ([`PICKS`]).
 
 use super::byte_sliced_layout::{BOXES, Bytes, Matrix, ROUNDS, source, with};
 use super::tables::{E, IP, P, PC1, PC2, S, SHIFTS};
 
-/// Rows of a half.
+/// The number of rows of a half.
 pub(crate) const ROW_COUNT: usize = 6;
 
-/// The S-box (from 0) that each row is of.
+/// The S-box (from 0) of each row.
 pub(crate) const ROWS: [usize; ROW_COUNT] = [0, 2, 3, 5, 6, 7];
 
 /// The S-boxes without a row.
@@ -46,11 +46,11 @@ pub(crate) const FOLDED: [usize; 2] = [1, 4];
 /// An output of a folded S-box that is carried in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Carried {
-    /// The S-box whose index it is a bit of.
+    /// The S-box whose index contains the bit.
     target: usize,
     /// The S-box whose row carries it.
     row: usize,
-    /// The folded S-box whose output it is.
+    /// The folded S-box that outputs the bit.
     of: usize,
 }
 
@@ -58,7 +58,7 @@ const fn carried(target: usize, row: usize, of: usize) -> Carried {
     Carried { target, row, of }
 }
 
-/// The choice, found by a search over all; a test below finds it again.
+/// The choice, found by a complete search, which a test below repeats.
 const CARRIED: [Carried; 12] = [
     carried(0, 0, 4),
     carried(0, 2, 1),
@@ -74,61 +74,61 @@ const CARRIED: [Carried; 12] = [
     carried(7, 7, 1),
 ];
 
-/// Tables of the S-boxes: bit `t` is what target `t` gets, zero where that is nothing.
+/// Tables of the S-boxes: bit `t` is the output for target `t`, or zero if the S-box does not feed it.
 pub(crate) static TABLES: [Bytes; BOXES] = tables();
 
-/// What brings the index of the S-box of each row to its row.
+/// The matrix that copies the index of each row's S-box to the row.
 pub(crate) const ROW_INDICES: Matrix = row_indices();
 
-/// What brings the index of each folded S-box to all rows.
+/// The matrices that copy the index of each folded S-box to all rows.
 pub(crate) const FOLDED_INDICES: [Matrix; 2] = [all_rows(1 << FOLDED[0]), all_rows(1 << FOLDED[1])];
 
 /// The bits of a half that are outputs of each folded S-box.
 pub(crate) const FOLDED_MASKS: [Matrix; 2] = [folded_mask(FOLDED[0]), folded_mask(FOLDED[1])];
 
-/// The byte of each row of eight halves, as a mask of bytes.
+/// The byte of each row in eight halves, as a mask of bytes.
 pub(crate) const ROW_BYTES: [u64; ROW_COUNT] = row_bytes();
 
-/// From indices of targets, that of target `t` at byte `7 - t`, to rows.
+/// From indices of targets to rows; the index of target `t` is at byte `7 - t`.
 pub(crate) const TO_ROWS: Matrix = to_rows();
 
-/// From a block, as the matrix, to 32 bits of a half twice: bit `n` is bit `n + 1` of the standard's L or R.
+/// From a block, as the matrix, to the 32 bits of a half, twice: bit `n` is bit `n + 1` of the standard's L or R.
 pub(crate) const PLANES: [Matrix; 2] = [planes(0), planes(1)];
 
-/// Places of eight bits in the doubled half; the one of target `t`, at byte `7 - t`, begins with its six inputs.
+/// Windows of eight bits in the doubled half. The window of target `t`, at byte `7 - t`, begins with its six inputs.
 pub(crate) const WINDOWS: u64 = windows();
 
-/// Picks of inputs out of the windows: for each row another one at most, and the bits for which it holds.
+/// Selections of inputs from the windows: each takes at most one more input into every row, for the bits that need it.
 pub(crate) const PICKS: [(Matrix, u64); PICK_COUNT] = picks();
 
-/// No row takes more different inputs of its targets than this.
+/// The greatest number of different inputs of its targets that a row takes.
 const PICK_COUNT: usize = 5;
 
-/// From rows to the indices of the targets `2 q + odd`: at the byte of plane `q` of that half.
+/// From rows to the indices of the targets `2 q + odd`, at the byte of plane `q` of that half.
 pub(crate) const TARGETS_OF_PLANES: [[Matrix; 2]; 2] =
     [[targets_of_planes(0, 0), targets_of_planes(0, 1)], [targets_of_planes(1, 0), targets_of_planes(1, 1)]];
 
-/// Of each target: from its index to its four bits of the half, in the upper half of a byte for odd ones.
+/// For each target, from its index to its four bits of the half, in the upper half of a byte for odd targets.
 pub(crate) static BITS_OF_TARGETS: [Bytes; BOXES] = bits_of_targets();
 
 /// The bytes of the planes `q` of eight blocks, as masks of bytes.
 pub(crate) const PLANE_BYTES: [u64; 4] = plane_bytes();
 
-/// From planes, as the matrix, to blocks.
+/// From planes, as the matrix, to blocks: the transposition.
 pub(crate) const TO_BLOCKS: Matrix = 0x0102_0408_1020_4080;
 
-/// From a key, as the matrix: C in the lower four quad words, D in the upper ones. Three bytes are 24 bits of it; the
-/// fourth has the last four bits of C in its lower half and those of D in its upper half.
+/// From a key, as the matrix, to C in the lower four quad words and D in the upper ones. Three bytes are 24 bits of C
+/// or D. The fourth has the last four bits of C in its lower half, and those of D in its upper half.
 pub(crate) static HALVES_OF_KEYS: Bytes = halves_of_keys();
 
-/// Places of eight bits in C or D, which are there twice: of eight rounds by [`KeyWindows`], for byte `i` of each quad
-/// word those of round `i`.
+/// Windows of eight bits in C or D, each of which is stored twice, as [`KeyWindows`] of two times eight rounds. Byte
+/// `i` of each quad word is for round `i` of the eight.
 pub(crate) static KEY_WINDOWS: [KeyWindows; 2] = [key_windows(0), key_windows(8)];
 
 /// The four windows that cover C or D.
 pub(crate) type KeyWindows = [Bytes; 4];
 
-/// From a window of C or D to the index of the target that the quad word is of.
+/// From a window of C or D to the index of the quad word's target.
 pub(crate) static KEY_MATRICES: [Bytes; 4] = key_matrices();
 
 /// Byte `8 i + 7 - t` comes from `8 t + i`.
@@ -146,7 +146,7 @@ const fn feeds(sbox: usize, target: usize) -> bool {
     false
 }
 
-/// By target and row: the S-box whose output it is.
+/// For each target and row, the S-box whose output the row has there.
 const ORIGINS: [[usize; ROW_COUNT]; BOXES] = {
     let mut origins = [ROWS; BOXES];
     let mut at = 0;
@@ -162,7 +162,7 @@ const ORIGINS: [[usize; ROW_COUNT]; BOXES] = {
     origins
 };
 
-/// The row in which each input of a half (in the order of table E) lies.
+/// The row that holds each input of a half, numbered as in table E.
 const ROW_OF: [usize; 48] = {
     let mut rows = [0; 48];
     let mut edge = 0;
@@ -175,7 +175,7 @@ const ROW_OF: [usize; 48] = {
     rows
 };
 
-/// What an S-box gives for one of its own indices: four bits.
+/// The four outputs of an S-box for one of its own indices.
 const OUTPUTS: [[u8; 64]; BOXES] = {
     let mut outputs = [[0; 64]; BOXES];
     let mut at = 0;
@@ -192,7 +192,7 @@ const OUTPUTS: [[u8; 64]; BOXES] = {
     outputs
 };
 
-/// How far to the right the bit of an S-box's output is that comes to a target.
+/// The shift that moves the output bit that feeds a target to the lowest place.
 const fn place(sbox: usize, target: usize) -> u8 {
     let mut edge = 6 * target;
     while source(edge) != sbox {
@@ -201,12 +201,12 @@ const fn place(sbox: usize, target: usize) -> u8 {
     3 - (P[E[edge] as usize - 1] - 1) % 4
 }
 
-/// A byte of a row.
+/// Puts a byte at a row's place.
 const fn at_row(row: usize, byte: u64) -> u64 {
     byte << (8 * (7 - row))
 }
 
-/// The same byte in all rows.
+/// Puts a byte at the place of every row.
 const fn all_rows(byte: u64) -> u64 {
     let (mut rows, mut row) = (0, 0);
     while row < ROW_COUNT {
@@ -252,7 +252,7 @@ const fn folded_mask(sbox: usize) -> u64 {
     mask
 }
 
-/// This byte of each of eight quad words.
+/// A mask of this byte in each of eight quad words.
 const fn byte_of_lanes(byte: usize) -> u64 {
     0x0101_0101_0101_0101 << byte
 }
@@ -276,8 +276,8 @@ const fn to_rows() -> u64 {
     rows
 }
 
-/// The bit of its byte, from the lowest, that a bit of the standard's numbering (from 1) of a block or key is. Eight
-/// bits in a row of IP and of PC1 are this bit of all bytes, the last byte first.
+/// The bit within its byte, from the lowest, of a bit of a block or key that the standard numbers `number` (from 1).
+/// The eight bits in a row of IP and of PC1 are this bit of all bytes, the last byte first.
 const fn bit_of_byte(number: u8) -> usize {
     7 - (number as usize - 1) % 8
 }
@@ -339,7 +339,7 @@ const fn picks() -> [(Matrix, u64); PICK_COUNT] {
     picks
 }
 
-/// The byte of plane `q` of a half while blocks are collected: that of the bit that it is of all bytes of a block.
+/// The byte of plane `q` of a half while blocks are collected: each plane is one bit of all bytes of a block.
 const fn plane_byte(half: usize, q: usize) -> usize {
     7 - bit_of_byte(IP[32 * half + 8 * q])
 }
@@ -360,7 +360,7 @@ const fn bits_of_targets() -> [Bytes; BOXES] {
         let (target, index) = (at / 64, at % 64);
         let mut k = 0;
         while k < 4 {
-            // The middle four of the six inputs of a target are its own bits.
+            // The middle four of the six inputs of a target are the target's own bits of the half.
             let bit = index >> ROW_OF[6 * target + 1 + k] & 1;
             tables[target].0[index] |= (bit << (4 * (target % 2) + k)) as u8;
             k += 1;
@@ -386,7 +386,7 @@ const fn halves_of_keys() -> Bytes {
     while at < BOXES * 4 {
         let (target, byte) = (at / 4, at % 4);
         let first = 28 * (target / 4) + 8 * byte;
-        // The last four bits of either half are one bit of its bytes, of the last four in C, the first four in D.
+        // The last four bits of either half are one bit of four bytes: of the last four for C, of the first four for D.
         bytes[8 * target + byte] = 1 << bit_of_byte(PC1[first]);
         at += 1;
     }
@@ -442,7 +442,7 @@ const fn by_round() -> Bytes {
     Bytes(index)
 }
 
-/// The 48 inputs of the S-boxes, the first on top, as rows.
+/// The 48 inputs of the S-boxes, the first at the top, as rows.
 #[cfg(test)]
 pub(crate) fn inputs_as_rows(inputs: u64) -> u64 {
     (0..48).map(|edge| (inputs >> (47 - edge) & 1) << (8 * (7 - ROW_OF[edge]) + edge / 6)).sum()
@@ -452,7 +452,7 @@ pub(crate) fn inputs_as_rows(inputs: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// How many different inputs of their targets each row takes.
+    /// The number of different inputs of its targets that each row takes.
     fn inputs_of_rows(rows: &[usize], carried: &[Carried]) -> Vec<usize> {
         let origin = |target: usize, row: usize| {
             carried
@@ -471,7 +471,7 @@ mod tests {
         rows.iter().map(|row| inputs(*row)).collect()
     }
 
-    /// All ways to carry two folded S-boxes, target by target.
+    /// All ways to carry the outputs of two folded S-boxes, target by target.
     fn choices(folded: [usize; 2]) -> Vec<Vec<Carried>> {
         let mut choices = vec![Vec::new()];
         for target in 0..BOXES {
@@ -493,8 +493,8 @@ mod tests {
         choices
     }
 
-    /// The generator: of all pairs and all ways to carry them the one whose rows take the fewest inputs, first of the
-    /// row that takes most, then of all rows together.
+    /// The generator compares all pairs and all ways to carry them. It takes the one whose rows need the fewest inputs,
+    /// first in the row that needs most, then in all rows together.
     #[test]
     fn the_search_finds_the_choice() {
         let mut found = Vec::new();
@@ -515,7 +515,7 @@ mod tests {
         assert_eq!(choice, CARRIED);
     }
 
-    /// A target's six rows are its six sources, whatever the choice.
+    /// The six rows of a target are its six sources, in every choice.
     #[test]
     fn every_index_has_six_different_sources() {
         for (target, mut ours) in ORIGINS.into_iter().enumerate() {
@@ -526,12 +526,12 @@ mod tests {
         }
     }
 
-    /// Tables, masks and places, word for word against the standard's f: for single bits and all S-boxes' inputs.
+    /// Compares tables, masks and places with the standard's f, for single bits and for all inputs of the S-boxes.
     #[test]
     fn tables_and_rows_are_those_of_the_standard() {
         for sbox in 0..BOXES {
             for input in 0..64 {
-                // The six inputs, first bit on top, at their rows.
+                // The six inputs at their rows, the first at the top.
                 let index: usize = (0..6).map(|k| (input >> (5 - k) & 1) << ROW_OF[6 * sbox + k]).sum();
                 let output = S[sbox][input >> 4 & 2 | input & 1][input >> 1 & 15];
                 let entry = TABLES[sbox].0[index];
@@ -545,7 +545,7 @@ mod tests {
         }
     }
 
-    /// Every bit of the rows has one source: of its row, or of a folded S-box under its mask.
+    /// Every bit of the rows has one source: the S-box of its row, or a folded S-box under its mask.
     #[test]
     fn masks_of_folded_ones_cover_what_rows_leave() {
         for (row, sbox) in ROWS.into_iter().enumerate() {

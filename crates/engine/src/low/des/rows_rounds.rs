@@ -9,28 +9,28 @@
 //!                      ^ the rows of the six                                              3 vpternlog
 //! ```
 //!
-//! 1. A table of 64 bytes is one operand, always read whole, and `vpermb` looks up by the low six bits of each byte:
-//!    constant time. The six share one vector of indices; each is looked up under the mask of its row, and is zero
-//!    elsewhere.
-//! 2. E and P cost nothing: tables and order of bits hold them. The product with the half as matrix turns rows
-//!    into indices and brings each to where it is looked up, in one instruction.
+//! 1. A table of 64 bytes is one operand, always read whole, and `vpermb` looks up by the low six bits of each byte, so
+//!    it is constant-time. The six S-boxes with rows share one vector of indices. Each is looked up under the mask of
+//!    its row, and is zero elsewhere.
+//! 2. E and P cost nothing: tables and bit order include them. The product with the half as the matrix turns rows into
+//!    indices and puts each where it is looked up, in one instruction.
 //! 3. Round keys are added to the half when it is written, as in the byte-sliced form, by the same steps
 //!    (`byte_sliced_rounds.rs`).
-//! 4. The folded ones first: their sums are two dependent instructions, and from the last lookup to the next round
-//!    there is one.
+//! 4. The folded S-boxes are looked up first: their sums are two dependent instructions, whereas only one stands
+//!    between the last lookup and the next round.
 //!
 //! Limits. Sapphire Rapids starts one lookup and two of the other instructions a cycle, all lookups and half of the
-//! sums in one port: 8 to 9 cycles a vector if there are several. One vector waits for itself: the product 3 cycles,
-//! one more from that unit to the other, lookups 7 cycles apart, the last one 5 under its mask, its sum 1 and 1 back to
-//! the products, 18. Measured, at what the clock was: 18.5 to 19 with one vector, 12 a vector with two, 9.5 with three,
-//! 9.2 with four. Zen 5 starts two lookups a cycle, of 5 cycles each, and sums take 2: the product 3, the folded ones 5
-//! and four sums in a row 8, counted, not measured: 16.
+//! sums in one port: 8 to 9 cycles a vector if there are several. A single vector waits for itself, 18 cycles: 3 for
+//! the product, one more from that unit to the other, lookups 7 cycles apart, 5 for the last one under its mask, 1 for
+//! its sum and 1 back to the products. Measured, at the clock of the run: 18.5 to 19 with one vector, 12 a vector with
+//! two, 9.5 with three, 9.2 with four. Zen 5 starts two lookups a cycle, of 5 cycles each, and sums take 2. That makes
+//! 16, counted, not measured: the product 3, the folded S-boxes 5 and four sums in a row 8.
 //!
 //! Dropped, times of Sapphire Rapids: five `vpermi2b` of two tables each, one instruction on Zen 5 and three on Intel
-//! (one vector 22.7 cycles); seven lookups of tables that two S-boxes share, sorted out by an AND with each sum (19.4:
-//! the sums take the lookups' port as often as they save a lookup); ANDs after the lookups, which the compiler makes of
-//! masks that it knows (two vectors 32 cycles); lookups merged into the results of others, which saves sums (20.4 with
-//! one vector; three are 2 % faster, two 4 % slower).
+//! (one vector 22.7 cycles); seven lookups of tables that two S-boxes share, separated by an AND with each sum (19.4:
+//! the sums take the lookups' port as often as they save a lookup); ANDs after the lookups, into which the compiler
+//! turns masks that it knows (two vectors 32 cycles); lookups merged into the results of others, which saves sums (20.4
+//! with one vector; three are 2 % faster, two 4 % slower).
 
 use super::byte_sliced_layout::Matrix;
 use super::byte_sliced_rounds::STEPS;
@@ -44,8 +44,8 @@ use std::arch::x86_64::*;
 /// Halves of eight lanes a vector.
 pub(crate) type Half<const VECTORS: usize> = [__m512i; VECTORS];
 
-/// One single-DES operation without IP and its inverse: the halves go in as L0 and R0 and come out as the left and the
-/// right half of the standard's pre-output. `step` gives a step of the schedule by its number and the vector.
+/// One single-DES operation without IP and its inverse. The halves are L0 and R0 on entry, and the left and right half
+/// of the standard's pre-output on return. `step` returns a step of the schedule by the numbers of step and vector.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn des<const ENCIPHER: bool, const VECTORS: usize>(
@@ -103,25 +103,26 @@ fn sum(masks: &Masks, half: __m512i, inputs: __m512i, step: __m512i) -> __m512i 
     xor3(sum, row(4), row(5))
 }
 
-/// The first two bit by bit, and the third added.
+/// The bitwise function `(a AND b) XOR c`.
 const AND_XOR: i32 = 0x6a;
 
-/// Bytes made of the bits of the matrix that `data` names: bit `j` of byte `b` is the sum of those bits of byte `7 - j`
-/// of the matrix that are set in byte `b` of `data`.
+/// Multiplies bits by the matrix: bit `j` of byte `b` of the result is a sum of bits of byte `7 - j` of the matrix,
+/// those that are set in byte `b` of `data`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn picked(data: __m512i, matrix: __m512i) -> __m512i {
     _mm512_gf2p8affine_epi64_epi8::<0>(data, matrix)
 }
 
-/// The same quad word in all lanes.
+/// Repeats a quad word in all lanes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn everywhere(word: Matrix) -> __m512i {
     _mm512_set1_epi64(word.cast_signed())
 }
 
-/// The same mask, which the compiler cannot know, so that it stays one: known ones become an AND after the lookup.
+/// Returns the mask unchanged, but hides its value from the compiler, which would replace a known mask by an AND after
+/// the lookup.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn kept(mut mask: __mmask64) -> __mmask64 {

@@ -1,4 +1,4 @@
-//! From blocks to halves as rows and back, eight lanes a vector.
+//! Converts blocks to halves as rows and back, eight lanes a vector.
 //!
 //! ```text
 //! eight blocks                                         7 6 5 4 3 2 1 0   bytes of a quad word
@@ -19,7 +19,7 @@ use super::rows_layout::{
 use super::rows_rounds::{everywhere, picked};
 use std::arch::x86_64::*;
 
-/// The left and the right half of eight blocks, IP done.
+/// The left and the right half of eight blocks after IP.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn halves_of_blocks(blocks: __m512i) -> [__m512i; 2] {
@@ -39,7 +39,7 @@ fn half(blocks: __m512i, half: usize) -> __m512i {
     rows
 }
 
-/// The blocks of the left and the right half of eight pre-outputs.
+/// The blocks made from the left and the right half of eight pre-outputs.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(crate) fn blocks_of_halves(left: __m512i, right: __m512i) -> __m512i {
@@ -59,5 +59,5 @@ pub(crate) fn blocks_of_halves(left: __m512i, right: __m512i) -> __m512i {
     picked(everywhere(TO_BLOCKS), planes)
 }
 
-/// The first two bit by bit, or the third.
+/// The bitwise function `(a AND b) OR c`.
 const AND_OR: i32 = 0xea;

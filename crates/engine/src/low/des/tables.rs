@@ -1,5 +1,5 @@
-//! The tables of FIPS 46-3, as printed there: bits are numbered from 1, from the left. No kernel reads them
-//! while it works; circuits and vectors are made from them.
+//! The tables of FIPS 46-3, as printed there: bits are numbered from 1, from the left. No kernel reads them at run
+//! time; circuits and vectors are derived from them.
 
 /// Initial permutation.
 pub(crate) const IP: [u8; 64] = [
@@ -46,7 +46,7 @@ pub(crate) const PC2: [u8; 48] = [
 /// Left shifts of C and D before each round key is chosen.
 pub(crate) const SHIFTS: [u8; 16] = [1, 1, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 1];
 
-/// The S-boxes: of six input bits the first and the last name the row, the others the column.
+/// The S-boxes: the first and the last of six input bits select the row, the others the column.
 pub(crate) const S: [[[u8; 16]; 4]; 8] = [
     [
         [14, 4, 13, 1, 2, 15, 11, 8, 3, 10, 6, 12, 5, 9, 0, 7],

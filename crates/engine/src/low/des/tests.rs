@@ -1,4 +1,4 @@
-//! What every form of lookups in vectors must do, compared with the plain twin and with OpenSSL.
+//! Tests of every form that looks up in vectors, against the plain twin and OpenSSL.
 
 use super::lines::Line;
 use super::mdc::{self, Pair};
@@ -8,7 +8,7 @@ use crate::low::cpu::{Avx2, Avx512, Cpu};
 use openssl::symm::{Cipher, Crypter, Mode};
 use seeded::Random;
 
-/// What enters a kernel, where the processor has what it proves.
+/// The token of a kernel; `None` if the processor lacks its instructions.
 pub(crate) trait Token: Copy {
     fn had() -> Option<Self>;
 }
@@ -36,12 +36,12 @@ const PROGRAMS: [&[Stage]; 6] = [
     &[Stage::decipher(1), Stage::encipher(0)],
 ];
 
-/// How many random cases: a million, or a hundredth of it in an ordinary run.
+/// The number of random cases: a million, or a hundredth of that in an ordinary run.
 fn cases() -> usize {
     if std::env::var_os("CRYPTAND_TEST_ALL").is_some_and(|all| all == "1") { 1_000_000 } else { 10_000 }
 }
 
-/// Keys of so many lanes: three for each, and what the kernel made of them.
+/// Three random keys for each lane, and the kernel's schedules of them.
 fn own_keys<F: Form<Token: Token>>(
     token: F::Token,
     random: &mut Random,
@@ -94,7 +94,7 @@ pub(crate) fn cbc_of_many_streams_at_every_count<F: Form<Token: Token>>() {
         let (own, keys) = own_keys::<F>(token, &mut random, lanes);
         let mut chains = random.arrays(lanes);
         let mut expected_chains = chains.clone();
-        // Each call chains on from the one before.
+        // Each call continues the chain of the one before.
         for count in (1..=PIECE_BLOCKS).rev() {
             let mut pieces: Vec<_> =
                 (0..lanes).map(|_| Piece(random.arrays(PIECE_BLOCKS).try_into().unwrap())).collect();
@@ -117,8 +117,8 @@ pub(crate) fn cbc_of_many_streams_at_every_count<F: Form<Token: Token>>() {
     }
 }
 
-/// Streams where they lie, of different lengths and behind each other, of which so many pieces are taken; what is
-/// beside them is left alone. Enciphered, and their MACs alone.
+/// Streams in place, of different lengths and one after the other in memory, with `pieces` pieces taken of each. The
+/// memory around them is unchanged. Tests enciphering, and MACs.
 pub(crate) fn lines_of_many_streams<F: Form<Token: Token>>() {
     let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x1414_0202);
@@ -126,7 +126,7 @@ pub(crate) fn lines_of_many_streams<F: Form<Token: Token>>() {
     for lanes in (1..=F::LANES).cycle() {
         let (own, keys) = own_keys::<F>(token, &mut random, lanes);
         let mut chains = random.arrays(lanes);
-        // Each call chains on from the one before.
+        // Each call continues the chains of the one before.
         for pieces in [0, 1, 2, 3] {
             let texts: Vec<Vec<u8>> =
                 (0..lanes).map(|lane| random.bytes(LINE_BYTES * (pieces + lane % 3))).collect();
@@ -167,7 +167,7 @@ pub(crate) fn one_stream_at_every_border<F: Form<Token: Token>>() {
         F::set_key(token, &mut keys, index, key);
         Plain::set_key((), &mut plain_keys, index, key);
     }
-    // Group, pass and two passes, and one block about each; several passes and a rest.
+    // A group, a pass and two passes, each with one block less and more; several passes and a rest.
     for count in [0, 1, 7, 8, 9, 63, 64, 65, 71, 127, 128, 129, 191, 192, 193, 255, 256, 257, 500] {
         for program in PROGRAMS {
             let text = random.bytes(count * BLOCK_BYTES);
@@ -185,7 +185,7 @@ pub(crate) fn one_stream_at_every_border<F: Form<Token: Token>>() {
             assert!(ours == theirs && chain == plain_chain, "CBC of {count} blocks, {program:?}");
             assert!(program != DECIPHER || ours == expected);
         }
-        // The counter wraps within the longer texts; the last block may be cut anywhere.
+        // The counter wraps within the longer texts; the last block may have any length.
         for cut in 0..BLOCK_BYTES {
             let text = random.bytes((count * BLOCK_BYTES).saturating_sub(cut));
             let (mut ours, mut theirs) = (text.clone(), text);
@@ -198,7 +198,8 @@ pub(crate) fn one_stream_at_every_border<F: Form<Token: Token>>() {
     }
 }
 
-/// SP 800-67, section 3.3.2: twice a weak key, or both keys of a semi-weak pair, leave the text as it is.
+/// SP 800-67, section 3.3.2: enciphering twice under a weak key, or under both keys of a semi-weak pair, restores the
+/// text.
 pub(crate) fn weak_keys_cancel<F: Form<Token: Token>>() {
     let Some(token) = F::Token::had() else { return };
     let pairs: [(u64, u64); 10] = [
@@ -231,7 +232,7 @@ pub(crate) fn weak_keys_cancel<F: Form<Token: Token>>() {
     }
 }
 
-/// A program may name a key that all lanes share beside keys of their own, and a key may be set anew.
+/// A program may combine a key that all lanes share with keys of their own, and a key may be set again.
 pub(crate) fn one_key_for_all_beside_keys_for_each<F: Form<Token: Token>>() {
     let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x1732_0508);
@@ -264,7 +265,7 @@ pub(crate) fn parity_bits_are_not_looked_at<F: Form<Token: Token>>() {
     assert_eq!(blocks, text);
 }
 
-/// As many blocks as the shortest text has, by the form's own way and by passes of blocks.
+/// Hashes as many blocks as the shortest text has, by the form's own function and by passes of blocks; both must agree.
 pub(crate) fn mdc_of_up_to_four_texts<F: Form<Token: Token>>() {
     let Some(token) = F::Token::had() else { return };
     let mut random = Random(0x3DC4);
@@ -299,7 +300,7 @@ pub(crate) fn mdc_of_up_to_four_texts<F: Form<Token: Token>>() {
     }
 }
 
-/// The tests above, for a form.
+/// Declares the tests above for one form.
 macro_rules! form_tests {
     ($form:ty) => {
         #[test]

@@ -1,5 +1,5 @@
-//! Blocks to slices and back for words that shift: 64 rows of 64-bit columns, each column a matrix of bits
-//! that is transposed by six steps of exchanges.
+//! Converts blocks to slices and back for words that can shift: 64 rows of 64-bit columns. Each column is a bit matrix
+//! that six steps of exchanges transpose.
 //!
 //! ```text
 //! row z, column q:  block BLOCKS * z + q         slice i, column q, bit z:  bit i of that block
@@ -9,22 +9,22 @@
 //!     k + s    c c . .  ->  A A . .              in each group of 2s bits, lowest first
 //! ```
 //!
-//! A step is 32 exchanges of six operations: 1,152 in all, where a pass of TDES has 29,000. Byte shuffles
-//! for the three wide steps would save a third of that, 1 % of a pass; they were left out.
+//! A step is 32 exchanges of six operations: 1,152 in all, compared with 29,000 in a pass of TDES. Byte shuffles for
+//! the three wide steps would save a third of that, 1 % of a pass; they were left out.
 
 use super::Block;
 use super::bit_sliced_round::PLACES;
 use super::bit_sliced_words::{Binary, Halves, Merge, Rows, Word, Words};
 
-/// A word that shifts and moves to and from memory.
+/// A word that can shift, and can be loaded from and stored to memory.
 pub(super) trait Shift: Binary {
-    /// Shifts each column up.
+    /// Shifts each column towards its highest bit.
     fn up<const BITS: i32>(self) -> Self;
-    /// Shifts each column down.
+    /// Shifts each column towards its lowest bit.
     fn down<const BITS: i32>(self) -> Self;
-    /// Reads the first [`Word::BLOCKS`] blocks in place of a word.
+    /// Loads the word from the first [`Word::BLOCKS`] blocks.
     fn read(&mut self, blocks: &[Block]);
-    /// Writes the first [`Word::BLOCKS`] blocks.
+    /// Stores the word to the first [`Word::BLOCKS`] blocks.
     fn write(self, blocks: &mut [Block]);
 }
 
@@ -81,7 +81,7 @@ pub(super) fn store<W: Word + Shift>(
     }
 }
 
-/// Blocks of the widest word.
+/// The number of blocks in the widest word.
 const BLOCKS_MAX: usize = 4;
 
 #[inline(always)]

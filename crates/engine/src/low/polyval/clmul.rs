@@ -37,13 +37,13 @@ fn dot(a: __m128i, b: __m128i) -> __m128i {
     let middle = _mm_xor_si128(_mm_clmulepi64_si128::<0x01>(a, b), _mm_clmulepi64_si128::<0x10>(a, b));
     let low = _mm_xor_si128(low, _mm_slli_si128::<8>(middle));
     let high = _mm_xor_si128(high, _mm_srli_si128::<8>(middle));
-    // A low word is worth itself 128 bits higher and its product by x^63 + x^62 + x^57 64 bits higher.
+    // A low word equals itself 128 bits higher plus its product by x^63 + x^62 + x^57 64 bits higher.
     let polynomial = _mm_cvtsi64_si128(0xC200_0000_0000_0000_u64.cast_signed());
     let once = fold(low, polynomial);
     _mm_xor_si128(high, fold(once, polynomial))
 }
 
-/// Takes the low word away: its worth is added, and the words swapped.
+/// Removes the low word: adds its value higher up, and swaps the words.
 #[inline]
 #[target_feature(enable = "sse2,pclmulqdq")]
 fn fold(value: __m128i, polynomial: __m128i) -> __m128i {

@@ -1,4 +1,4 @@
-//! POLYVAL on 64-bit words, in a time that depends on lengths alone.
+//! POLYVAL on 64-bit words; the time depends only on lengths.
 
 use super::Block;
 
@@ -22,7 +22,7 @@ fn words(block: &Block) -> [u64; 2] {
 
 fn dot([a0, a1]: [u64; 2], [b0, b1]: [u64; 2]) -> [u64; 2] {
     let (low, high) = (product(a0, b0), product(a1, b1));
-    // Karatsuba: the middle from one product more.
+    // Karatsuba: one more product gives the middle term.
     let both = product(a0 ^ a1, b0 ^ b1);
     let middle = [both[0] ^ low[0] ^ high[0], both[1] ^ low[1] ^ high[1]];
     let [v0, mut v1, mut v2, mut v3] = [low[0], low[1] ^ middle[0], high[0] ^ middle[1], high[1]];
@@ -33,14 +33,14 @@ fn dot([a0, a1]: [u64; 2], [b0, b1]: [u64; 2]) -> [u64; 2] {
     [v2, v3]
 }
 
-/// The product of 127 bits, without carries: its low word, and the high one as the low one of the mirrored factors.
+/// The 127-bit product without carries: its low word, and its high word, which is the low word of the reversed factors.
 fn product(a: u64, b: u64) -> [u64; 2] {
     [low_product(a, b), low_product(a.reverse_bits(), b.reverse_bits()).reverse_bits() >> 1]
 }
 
-/// The low word of the product: ordinary multiplications of every fourth bit (T. Pornin, BearSSL, "Constant-Time
-/// GHASH"). At most 16 products meet in one place, and only in the highest, so that no carry reaches the next bit
-/// that counts.
+/// The low word of the product, by ordinary multiplications of every fourth bit (T. Pornin, BearSSL, "Constant-Time
+/// GHASH"). At most 16 products are added in one place, and only in the highest, so no carry reaches the next bit in
+/// use.
 fn low_product(a: u64, b: u64) -> u64 {
     const EVERY_FOURTH: u64 = 0x1111_1111_1111_1111;
     let parts = |word: u64| [0, 1, 2, 3].map(|at| word & (EVERY_FOURTH << at));

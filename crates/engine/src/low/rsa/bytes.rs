@@ -1,20 +1,18 @@
-//! Big-endian bytes to digits of one lane and back.
+//! Converts big-endian bytes to the digits of one lane and back.
 //!
-//! Digit `i` begins at bit 52 * i, which is half a byte off for odd `i`: two digits are 13 bytes, and
-//! go through one 128-bit word. The three conversions of an eight take a thirtieth of a public operation,
-//! so nothing wider is needed.
+//! Digit `i` begins at bit 52 * i, half a byte off for odd `i`. So two digits are 13 bytes, and go through one 128-bit
+//! word. The three conversions of eight operations take a thirtieth of a public operation, so nothing wider is needed.
 
 use super::{DIGIT_BITS, DIGIT_MASK, LANES, Row};
 use crate::low::wipe_bytes;
 
-/// Bytes of two digits.
+/// Length of two digits in bytes.
 const PAIR_BYTES: usize = 13;
 
-/// Puts a number of big-endian bytes into a lane; rows above it become zero in this lane. The number must
-/// fit the rows.
+/// Puts a number of big-endian bytes into a lane; the lane's higher rows become zero. The number must fit the rows.
 pub(crate) fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
     let lane = lane % LANES;
-    // Copies of a length known beforehand: of the calls that others become, there would be hundreds.
+    // Copies of constant length: for other lengths the compiler would make hundreds of calls.
     let (top, pieces) = bytes.as_rchunks::<PAIR_BYTES>();
     let mut top_window = [0; PAIR_BYTES];
     top_window[PAIR_BYTES - top.len()..].copy_from_slice(top);
@@ -36,7 +34,7 @@ pub(crate) fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
     wipe_bytes(&mut top_window);
 }
 
-/// Writes a lane as big-endian bytes over the whole slice; false if the number does not fit.
+/// Writes the number of a lane as big-endian bytes over the whole slice; false if it does not fit.
 #[must_use]
 pub(crate) fn store_bytes(rows: &[Row], lane: usize, bytes: &mut [u8]) -> bool {
     let lane = lane % LANES;
@@ -58,7 +56,7 @@ pub(crate) fn store_bytes(rows: &[Row], lane: usize, bytes: &mut [u8]) -> bool {
     pairs.fold(above, |above, pair| above | value(pair)) == 0
 }
 
-/// Which lanes of two numbers are equal, as a bit mask; constant time.
+/// The lanes in which two numbers are equal, as a bit mask; constant-time.
 pub(crate) fn equal_lanes(a: &[Row], b: &[Row]) -> u8 {
     let mut differences = [0; LANES];
     let mut add = |a: &Row, b: &Row| {
@@ -69,7 +67,7 @@ pub(crate) fn equal_lanes(a: &[Row], b: &[Row]) -> u8 {
     a.iter().zip(b).for_each(|(a, b)| add(a, b));
     let longer = if a.len() > b.len() { &a[b.len()..] } else { &b[a.len()..] };
     longer.iter().for_each(|row| add(row, &Row::ZERO));
-    // Below 2^63, so that only zero borrows.
+    // Below 2^63, so that the subtraction borrows only for zero.
     let is_zero = |all: u64| (((all >> 1 | all & 1).wrapping_sub(1)) >> 63) as u8;
     differences.iter().rev().fold(0, |mask, all| mask << 1 | is_zero(*all))
 }

@@ -1,14 +1,13 @@
 //! Almost-Montgomery multiplication and squaring of eight lanes with AVX-512 IFMA.
 //!
-//! Montgomery (Mathematics of Computation 44, 1985) with R = 2^(52 * digits), column by column (product
-//! scanning: Koc, Acar, Kaliski, IEEE Micro 16, 1996), and without the last subtraction (Gueron, "Efficient
-//! software implementations of modular exponentiation", 2012): with n < R / 4 and both factors below 2n the result
-//! is below (4n^2 + R n) / R < 2n again. It also is when one factor is below n and the other any number of
-//! the digits' length: below (R n + R n) / R.
+//! Montgomery (Mathematics of Computation 44, 1985) with R = 2^(52 * digits), column by column (product scanning: Koc,
+//! Acar, Kaliski, IEEE Micro 16, 1996), and without the last subtraction (Gueron, "Efficient software implementations
+//! of modular exponentiation", 2012). If n < R / 4 and both factors are below 2n, the result is below (4n^2 + R n) / R
+//! < 2n again. So it is if one factor is below n and the other any number of the digits' length: below (R n + R n) / R.
 //!
-//! Columns go in strips of five. A strip sums, of the product and then of quotient * n, what falls into its
-//! five columns; then its digits of the quotient are found one after the other (lower half of the strips),
-//! or it is carried and is a block of the result (upper half).
+//! Columns are computed in strips of five. A strip sums the digit products in its five columns, first of the factors
+//! and then of quotient * n. In the lower half of the strips, its digits of the quotient are then found one after the
+//! other. In the upper half, the strip is carried and is a block of the result.
 //!
 //! ```text
 //! block I of a times block J of b, digit products a_i * b_j, by column i + j:
@@ -22,25 +21,25 @@
 //!     lo of a_4 * b                    b0 | b1  b2  b3  b4   "high": 10 lo and 15 hi
 //! ```
 //!
-//! "High" of (I, J - 1) and "low" of (I, J) fall into the same strip and make a *whole* pair: each digit of
-//! block I meets five neighbouring digits of b, 50 multiplications from 15 loads. `lo[c]` sums low halves and
-//! `hi[c]` high halves of column c: ten sums a chain, in registers over the whole strip.
+//! "High" of (I, J - 1) and "low" of (I, J) fall into the same strip and form a *whole* pair. Each digit of block I is
+//! multiplied by five neighbouring digits of b, 50 multiplications from 15 loads. `lo[c]` sums low halves and `hi[c]`
+//! high halves of column c: ten sums a chain, in registers over the whole strip.
 //!
-//! Bounds: a column has at most `digits` low and `digits` high halves of the product (a square has half as
-//! many, doubled) and as many of quotient * n, each below 2^52, a digit of a number that is reduced, and the
-//! carry: 4 * 80 + 1 of 2^52 are below 2^60.4, and a carry below 2^9. 4,095 halves would fit 64 bits.
+//! Bounds: a column has at most `digits` low and `digits` high halves of the product (a square has half as many,
+//! doubled), and as many of quotient * n, each below 2^52. A digit of a number to be reduced and the carry are added. 4
+//! * 80 + 1 of 2^52 are below 2^60.4, and a carry below 2^9. 4,095 halves would fit 64 bits.
 //!
-//! 1. Squares: each pair of blocks once, the sums doubled, then the five squares of digits that fall into the
-//!    strip. A block with itself is one half pair. 3 k^2 + k multiplications instead of 4 k^2.
-//! 2. The digit of the quotient makes its column a multiple of 2^52, so the lowest product is not computed:
-//!    what it carries is (sum + 2^52 - 1) >> 52, known before the digit is. A reduction takes 2 k^2.
-//! 3. A digit of the quotient waits for the one before (about 10 cycles each), so two chains go through each
-//!    strip together: one strip of p and one of q in one loop, 20 sums in registers.
-//! 4. A lone chain has registers to spare: product and reduction get sums of their own, and wait less for
-//!    themselves (squares of 20 digits: 711 instead of 757 cycles).
-//! 5. Parts of the choice of the next factor stand between the sums of a strip, where ports are free.
+//! 1. Squares take each pair of blocks once and double the sums, then add the five squares of digits in the strip. A
+//!    block with itself is one half pair. 3 k^2 + k multiplications instead of 4 k^2.
+//! 2. The digit of the quotient makes its column a multiple of 2^52, so the lowest product is not computed. Its carry
+//!    is (sum + 2^52 - 1) >> 52, known before the digit is. A reduction takes 2 k^2.
+//! 3. Each digit of the quotient waits for the one before (about 10 cycles), so two chains go through each strip
+//!    together: one strip of p and one of q in one loop, with 20 sums in registers.
+//! 4. A single chain has registers to spare. So product and reduction get separate sums, and wait less for themselves
+//!    (squares of 20 digits: 711 instead of 757 cycles).
+//! 5. Parts of the selection of the next factor stand between the sums of a strip, where ports are free.
 //!
-//! Port limit: two vpmadd52 each cycle. Measured in cycles, with what the limit is:
+//! Port limit: two vpmadd52 each cycle. Measured in cycles, with the limit in parentheses:
 //!
 //! ```text
 //! digits              10          20            40            80
@@ -71,8 +70,8 @@ use super::ifma_chain::{Block, Chain, Digits, digits, load, store};
 use super::{BLOCK, DIGIT_MASK};
 use std::arch::x86_64::*;
 
-/// Adds to the sums of a strip: a whole pair, its low or high half, or half of a block's square, each
-/// product of unlike digits once.
+/// Adds products to the sums of a strip: a whole pair, its low or high half, or half of a block's square, with each
+/// product of different digits once.
 macro_rules! add {
     (whole $lo:expr, $hi:expr, $a:expr, $high:expr, $low:expr) => {{
         let (a, high, low): (&Block, &Block, &Block) = ($a, $high, $low);
@@ -136,8 +135,8 @@ macro_rules! add {
     };
 }
 
-/// The strips of one or of two chains: written once for both, since sums stay in registers only if each has
-/// a name of its own.
+/// The strips of one or of two chains. One macro serves both, since sums stay in registers only if each has a name of
+/// its own.
 macro_rules! strips {
     ($chains:literal: $multiply:ident, $square:ident, $reduce:ident, $($k:literal $lo:ident $hi:ident $carry:ident),*) => {
         #[target_feature(enable = "avx512f,avx512ifma")]
@@ -217,7 +216,7 @@ macro_rules! strips {
             strips!(reduce $chains chains, blocks, at, $($k $lo $hi $carry),*);
         }
     };
-    // Whole pairs: a[i] meets the blocks `count - 1 - i` and `count - i` of b.
+    // Whole pairs: a[i] is multiplied by the blocks `count - 1 - i` and `count - i` of b.
     (whole $count:expr, [$($a:expr),*], [$($b:expr),*], $($k:literal $lo:ident $hi:ident),*) => {
         let count = $count;
         let (a, b) = ([$(&$a[..count]),*], [$(&$b[..=count]),*]);
@@ -225,7 +224,7 @@ macro_rules! strips {
             $(add!(whole $lo, $hi, &a[$k][i], &b[$k][count - 1 - i], &b[$k][count - i]);)*
         }
     };
-    // Adds quotient * n; the quotient's next block, or a block of the result.
+    // Adds quotient * n. The result is the quotient's next block, or a block of the result.
     (reduce $count:literal $chains:ident, $blocks:ident, $at:ident, $($k:literal $lo:ident $hi:ident $carry:ident),*) => {
         $(
             let (product_lo, product_hi) = ($lo, $hi);
@@ -295,7 +294,7 @@ macro_rules! strips {
 strips!(1: multiply_strip, square_strip, reduce_strip, 0 lo hi carry);
 strips!(2: multiply_strips, square_strips, reduce_strips, 0 lo0 hi0 carry0, 1 lo1 hi1 carry1);
 
-/// Twice the sums, and the carry from the strip before.
+/// Doubles the sums, and adds the carry of the strip before.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn double(lo: &mut Digits, hi: &mut Digits, carry: __m512i) {
@@ -306,7 +305,7 @@ fn double(lo: &mut Digits, hi: &mut Digits, carry: __m512i) {
     lo[0] = _mm512_add_epi64(lo[0], carry);
 }
 
-/// Runs all strips, of one or of two chains.
+/// Runs all strips of one or of two chains.
 macro_rules! run {
     ($chains:ident, $single:ident, $pair:ident) => {
         for at in 0..2 * $chains[0].n.len() {
@@ -318,7 +317,7 @@ macro_rules! run {
     };
 }
 
-/// x = x^2 / R in each chain, and a part of each selection.
+/// x = x^2 / R in each chain; also runs a part of each selection.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn square(chains: &mut [Chain]) {
     run!(chains, square_strip, square_strips)
@@ -330,7 +329,7 @@ pub(super) fn multiply(chains: &mut [Chain]) {
     run!(chains, multiply_strip, multiply_strips)
 }
 
-/// x = x / R in each chain, of twice the length.
+/// x = x / R in each chain; x has twice the length before.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn reduce(chains: &mut [Chain]) {
     run!(chains, reduce_strip, reduce_strips)

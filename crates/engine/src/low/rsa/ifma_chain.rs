@@ -1,14 +1,14 @@
-//! What the strips of `ifma.rs` work on: one number under its moduli, and the choice of its next factor.
+//! The data of the strips of `ifma.rs`: one number under its moduli, and the selection of its next factor.
 
 use super::{BLOCK, Moduli, Row};
 use std::arch::x86_64::*;
 
-/// Bits of the exponent taken at once. Four take 5 % more multiplications and are as fast on the whole at 10
-/// digits, 1 % slower at 20 and 2 % at 40; six would double the table.
+/// Bits of the exponent per multiplication. Four take 5 % more multiplications and are equally fast at 10 digits, 1 %
+/// slower at 20 and 2 % at 40; six would double the table.
 pub(super) const WINDOW: usize = 5;
-/// Powers in the table.
+/// The number of powers in the table.
 pub(super) const ENTRIES: usize = 1 << WINDOW;
-/// Powers looked at in one part of a selection: half a row.
+/// Powers read in one part of a selection: half a row.
 const PART: usize = ENTRIES / 2;
 
 /// Five digits of eight numbers: the unit of every loop.
@@ -16,34 +16,34 @@ pub(super) type Block = [Row; BLOCK];
 /// A block in registers.
 pub(super) type Digits = [__m512i; BLOCK];
 
-/// One number, its moduli, and the Montgomery multiplication under way with it.
+/// One number in each lane, its moduli, and the Montgomery multiplication in progress.
 pub(super) struct Chain<'a> {
     pub(super) n: &'a [Block],
     pub(super) rr: &'a [Block],
     pub(super) k0: __m512i,
-    /// The number, in the lower half; the upper half is for reductions of numbers of twice the length.
+    /// The number, in the lower half. The upper half is used to reduce numbers of twice the length.
     pub(super) x: &'a mut [Block],
-    /// What it is multiplied with.
+    /// The factor of the next multiplication.
     pub(super) factor: &'a mut [Block],
     /// Digits of the Montgomery quotient.
     pub(super) quotient: &'a mut [Block],
-    /// What goes over from one strip into the next; zero between multiplications.
+    /// The carry from one strip to the next; zero between multiplications.
     pub(super) carry: __m512i,
-    /// What is to become the factor while squares are computed.
+    /// Selects the next factor while squares are computed.
     selection: Selection<'a>,
 }
 
-/// A choice of powers from a table that lies by digit and then by power, made by halves of a row.
+/// A selection of powers, by halves of a row, from a table that is ordered by digit and then by power.
 struct Selection<'a> {
     table: &'a [[Row; ENTRIES]],
-    /// Bit by bit, the lanes that have it in their index.
+    /// For each bit, the lanes whose index has it.
     masks: [__mmask8; WINDOW],
-    /// Parts made.
+    /// The number of parts done.
     next: usize,
 }
 
 impl<'a> Chain<'a> {
-    /// `scratch` has four times the rows of the moduli, or more.
+    /// `scratch` must have at least four times the rows of the moduli.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn new(m: &'a Moduli, scratch: &'a mut [Row]) -> Chain<'a> {
@@ -62,8 +62,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// From now on the factor becomes the power of the table that each lane names: part by part while squares
-    /// are computed, and wholly with [`Chain::end_selection`].
+    /// Starts to set the factor to the power in the table that each lane's index names. Squarings do it part by part,
+    /// [`Chain::end_selection`] does the rest.
     #[target_feature(enable = "avx512f")]
     pub(super) fn begin_selection(&mut self, table: &'a [[Row; ENTRIES]], index: __m512i) {
         let table = &table[..BLOCK * self.n.len()];
@@ -71,7 +71,7 @@ impl<'a> Chain<'a> {
         self.selection = Selection { table, masks: std::array::from_fn(mask), next: 0 };
     }
 
-    /// Ends what was begun.
+    /// Completes the selection.
     #[target_feature(enable = "avx512f")]
     pub(super) fn end_selection(&mut self) {
         while self.selection.next < 2 * self.selection.table.len() {
@@ -79,8 +79,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Chooses among half the powers for one row; nothing if all is chosen. Every entry is read: pairs are
-    /// blended by the lowest bit of the index, the pairs left by the next, and so on.
+    /// Selects from half the powers for one row; does nothing if all rows are done. Every entry is read: pairs are
+    /// blended by the lowest bit of the index, the remaining pairs by the next bit, and so on.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn select_part(&mut self) {

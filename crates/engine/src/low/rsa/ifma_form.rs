@@ -1,11 +1,11 @@
-//! Into Montgomery form, out of it, and to the least remainder.
+//! Converts numbers into and out of Montgomery form, and to the least remainder.
 
 use super::ifma::{multiply, reduce};
 use super::ifma_chain::{Chain, load, store};
 use super::{BLOCK, DIGIT_MASK, Row};
 use std::arch::x86_64::*;
 
-/// x = base * R, below 2n, of any base of the moduli's digits.
+/// x = base * R, below 2n, for any base with the moduli's number of digits.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn enter(chain: &mut Chain, base: &[Row]) {
     let blocks = chain.n.len();
@@ -23,7 +23,7 @@ pub(super) fn enter_one(chain: &mut Chain) {
     reduce(std::slice::from_mut(chain));
 }
 
-/// x = x / R, below n: out of Montgomery form.
+/// x = x / R, below n: leaves Montgomery form.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn leave(chains: &mut [Chain]) {
     for chain in &mut *chains {
@@ -36,7 +36,7 @@ pub(super) fn leave(chains: &mut [Chain]) {
     }
 }
 
-/// x = x - n where that is not negative.
+/// x = x - n in the lanes in which that is not negative.
 #[target_feature(enable = "avx512f")]
 pub(super) fn subtract_once(chain: &mut Chain) {
     let mask = _mm512_set1_epi64(DIGIT_MASK as i64);
@@ -46,7 +46,7 @@ pub(super) fn subtract_once(chain: &mut Chain) {
     for (x, n) in x.iter().zip(n) {
         borrow = _mm512_srai_epi64::<52>(_mm512_add_epi64(_mm512_sub_epi64(load(x), load(n)), borrow));
     }
-    // -1 where x is below n.
+    // All ones in the lanes in which x is below n.
     let keep = borrow;
     let mut borrow = _mm512_setzero_si512();
     for (x, n) in x.iter_mut().zip(n) {
@@ -57,12 +57,12 @@ pub(super) fn subtract_once(chain: &mut Chain) {
     }
 }
 
-/// Writes the number.
+/// Writes x to `out`.
 pub(super) fn put(chain: &Chain, out: &mut [Row]) {
     out.copy_from_slice(chain.x[..chain.n.len()].as_flattened());
 }
 
-/// x = 2 * x mod n in the lanes; x is below n.
+/// x = 2 * x mod n in the lanes of the mask; x must be below n.
 #[target_feature(enable = "avx512f")]
 pub(super) fn double(chain: &mut Chain, lanes: u8) {
     let mask = _mm512_set1_epi64(DIGIT_MASK as i64);

@@ -1,34 +1,34 @@
-//! Powers of eight lanes with AVX-512 IFMA, and the doors of the kernel.
+//! Powers of eight lanes with AVX-512 IFMA, and the kernel's safe entry points.
 //!
-//! Fixed windows of five bits (Menezes, van Oorschot, Vanstone: Handbook of Applied Cryptography, 14.82): the
-//! powers 0 to 31 of the base, then for each window five squarings and one multiplication, by the first
-//! power too. All numbers stay in Montgomery form and below 2n between the ends.
+//! Fixed windows of five bits (Menezes, van Oorschot, Vanstone: Handbook of Applied Cryptography, 14.82): the powers 0
+//! to 31 of the base, then for each window five squarings and one multiplication, even if by the power 0. In between,
+//! all numbers stay in Montgomery form and below 2n.
 //!
-//! 1. Lanes differ in their exponents, so each lane needs another power. All 32 are read and blended by the
-//!    bits of the window: 32 loads and 31 blends a row, for two tables of 20 digits 1,280 loads from the
-//!    second-level cache. Done at once they took a fifth of an operation; cut into halves of a row and put
-//!    between the sums of the five squarings (see `ifma.rs`) they take 4 %.
-//! 2. The table lies by digit and then by power, so that a row of the choice is 2 KiB in sequence.
-//! 3. The last factor of a public power is the base in plain form: the result leaves Montgomery form at no cost.
+//! 1. Exponents differ between lanes, so each lane needs another power. All 32 powers are read and blended by the bits
+//!    of the window: 32 loads and 31 blends a row. For two tables of 20 digits that is 1,280 loads from the
+//!    second-level cache. Done at once they took a fifth of an operation. Split into halves of a row between the sums
+//!    of the five squarings (see `ifma.rs`), they take 4 %.
+//! 2. The table is ordered by digit and then by power, so that a row is selected from 2 KiB in sequence.
+//! 3. The last factor of a public power is the base in plain form: the result then leaves Montgomery form at no cost.
 //! 4. R^2 mod n costs some forty doublings of a number near 2^(52 * digits) and a few Montgomery squarings, each
 //!    of which doubles t in 2^t * R.
 //!
-//! The stack holds four numbers and one table a chain, of the next size in 10, 20, 40 or 80 digits: 45 KiB for
-//! a power of 20 digits, 180 KiB for one of 80 or a pair of 40. All of it is wiped.
+//! The stack holds four numbers and one table per chain, with room for 10, 20, 40 or 80 digits: 45 KiB for a power of
+//! 20 digits, 180 KiB for one of 80 or a pair of 40. All of it is wiped.
 //!
-//! A pair of RSA-2048's 1024-bit powers takes 8 * 224,000 cycles, of which 8 * 202,000 are the limit of two
-//! multiplications each cycle.
+//! A pair of RSA-2048's 1024-bit powers takes 8 * 224,000 cycles; the limit of two multiplications each cycle is 8 *
+//! 202,000.
 //!
-//! What lies between is the choice of powers (4 %) and the waits for digits of the quotient (4 %): without
-//! either it would be 8 * 209,000.
+//! The difference is the selection of powers (4 %) and the waits for digits of the quotient (4 %): without either it
+//! would be 8 * 209,000.
 //!
 //! Tried and dropped:
 //! - Windows of four bits: more multiplications for fewer loads. The same at 10 digits, 1 % slower at 20, 2 %
 //!   at 40.
-//! - The whole choice of a row at the end of each strip, where the quotient's digits wait: it delays them
-//!   more than it fills. Parts at the start of a strip, or of a quarter of a row: 2 % slower.
-//! - Choosing from the last row to the first every other time, so that a part of the table is found in the
-//!   first-level cache: the same, so it is not the loads that take the time.
+//! - The whole selection of a row at the end of each strip, where the quotient's digits wait: it delays them more than
+//!   it fills. Parts at the start of a strip, or of a quarter of a row: 2 % slower.
+//! - Selecting from the last row to the first every other time, so that part of the table is found in the first-level
+//!   cache: the same, so the loads do not take the time.
 
 use super::ifma::{self, square};
 use super::ifma_chain::{Chain, ENTRIES, WINDOW, load, store};
@@ -37,9 +37,9 @@ use super::{BLOCK, DIGIT_BITS, LANES, Moduli, Row};
 use crate::low::cpu::Avx512;
 use std::arch::x86_64::*;
 
-/// Scratch of one chain, for up to D digits; wiped when dropped.
+/// Scratch numbers of one chain, for up to D digits; wiped when dropped.
 struct Work<const D: usize>([[Row; D]; 4]);
-/// The powers of one base, for up to D digits: first by digit, then by power; wiped when dropped.
+/// The powers of one base, for up to D digits, ordered by digit and then by power; wiped when dropped.
 struct Table<const D: usize>([[Row; ENTRIES]; D]);
 
 impl<const D: usize> Drop for Work<D> {
@@ -72,8 +72,8 @@ impl<const D: usize> Table<D> {
     }
 }
 
-/// Runs a function with scratch of the size for the digits. Takes names alone, so that nothing of the caller's is
-/// evaluated inside the unsafe block, and the token, so that there is no call without it.
+/// Runs a function with scratch for the number of digits. The arguments are only names, so that no expression of the
+/// caller is evaluated inside the unsafe block. Needs the token, so that no call is possible without it.
 macro_rules! sized {
     ($token:ident, $digits:ident, $name:ident($($argument:ident),*)) => {{
         let _: Avx512 = $token;
@@ -202,7 +202,7 @@ fn power_public_sized<const D: usize>(m: &Moduli, base: &[Row], exponents: &[u64
     let any = exponents.iter().fold(0, |any, exponent| any | exponent);
     let all_odd = exponents.iter().all(|exponent| exponent & 1 == 1);
     let bits = (u64::BITS - any.leading_zeros()) as usize;
-    // Powers so far: of the first bit, or of none.
+    // The power for the first bit, or one if the exponents have no bit.
     fill_factor(&mut chains[0], one, first, exponents, bits.saturating_sub(1));
     let Chain { x, factor, .. } = &mut chains[0];
     x[..factor.len()].copy_from_slice(factor);
@@ -214,7 +214,7 @@ fn power_public_sized<const D: usize>(m: &Moduli, base: &[Row], exponents: &[u64
         }
     }
     if bits > 1 && all_odd {
-        // The last factor in plain form leaves the result in plain form, below 3n.
+        // A last factor in plain form leaves the result in plain form, below 3n.
         chains[0].factor.as_flattened_mut().copy_from_slice(base);
         ifma::multiply(&mut chains);
         subtract_once(&mut chains[0]);
@@ -225,7 +225,7 @@ fn power_public_sized<const D: usize>(m: &Moduli, base: &[Row], exponents: &[u64
     put(&chains[0], out);
 }
 
-/// factor = first in the lanes whose exponent has the bit, one in the others.
+/// factor = first in the lanes whose exponent has the bit, else one.
 #[target_feature(enable = "avx512f")]
 fn fill_factor(chain: &mut Chain, one: &[Row], first: &[Row], exponents: &[u64; LANES], bit: usize) {
     let lanes = (0..LANES).fold(0, |lanes, lane| lanes | ((exponents[lane] >> bit & 1) as u8) << lane);
@@ -263,7 +263,7 @@ fn radix_square_sized<const D: usize>(m: &Moduli, out: &mut [Row]) {
     let radix_bits = DIGIT_BITS * m.digits;
     let mut work = Work::<D>::new();
     let mut chains = [Chain::new(m, work.rows())];
-    // In each lane the largest power of two below n; how often to double it to 2^(radix_bits + start).
+    // Starts in each lane with the largest power of two below n, and doubles it up to 2^(radix_bits + start).
     let squarings = (radix_bits / 32).ilog2();
     let start = radix_bits >> squarings;
     let mut doublings = [0; LANES];
@@ -278,7 +278,7 @@ fn radix_square_sized<const D: usize>(m: &Moduli, out: &mut [Row]) {
         let lanes = (0..LANES).fold(0, |lanes, lane| lanes | u8::from(doublings[lane] >= left) << lane);
         double(&mut chains[0], lanes);
     }
-    // 2^radix_bits times 2^t: the square has 2t.
+    // x is 2^radix_bits times 2^t; squaring doubles t.
     for step in (0..squarings).rev() {
         square(&mut chains);
         subtract_once(&mut chains[0]);
@@ -289,7 +289,7 @@ fn radix_square_sized<const D: usize>(m: &Moduli, out: &mut [Row]) {
     put(&chains[0], out);
 }
 
-/// x = x^exponent in each chain, in Montgomery form on both sides.
+/// x = x^exponent in each chain; x is in Montgomery form before and after.
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn raise<'a, const C: usize>(
     chains: &mut [Chain<'a>; C],
@@ -328,7 +328,7 @@ fn raise<'a, const C: usize>(
     }
 }
 
-/// The powers of x from 0 on: even ones are squares, odd ones one factor more.
+/// Computes the powers of x from 0 on. Even powers are squares; odd ones take one more multiplication.
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn make_tables<const C: usize>(chains: &mut [Chain; C], tables: &mut [&mut [[Row; ENTRIES]]; C]) {
     for (chain, table) in chains.iter_mut().zip(tables.iter_mut()) {
@@ -356,14 +356,14 @@ fn make_tables<const C: usize>(chains: &mut [Chain; C], tables: &mut [&mut [[Row
     }
 }
 
-/// Puts x into the table.
+/// Stores x in the table as this power.
 fn keep(chain: &Chain, table: &mut [[Row; ENTRIES]], power: usize) {
     for (row, entries) in chain.x[..chain.n.len()].as_flattened().iter().zip(table) {
         entries[power] = *row;
     }
 }
 
-/// Bits of the exponents, from bit `first` on.
+/// `width` bits of the exponents, from bit `first` on.
 #[target_feature(enable = "avx512f")]
 fn window(exponent: &[Row], first: usize, width: usize) -> __m512i {
     let (at, shift) = (first / DIGIT_BITS, first % DIGIT_BITS);
@@ -373,6 +373,6 @@ fn window(exponent: &[Row], first: usize, width: usize) -> __m512i {
     _mm512_and_si512(_mm512_or_si512(low, high), _mm512_set1_epi64((1 << width) - 1))
 }
 
-/// Above this many digits a pair of powers is computed one after the other: the waits that pairing fills no
-/// longer count, and one table keeps the stack small.
+/// Above this many digits, the two powers of a pair are computed one after the other: the waits that pairing fills no
+/// longer matter, and one table keeps the stack small.
 const PAIR_DIGITS_MAX: usize = 40;

@@ -1,9 +1,8 @@
-//! The plain twin of the kernels: lane by lane and digit by digit, to be read and to be compared with.
+//! The plain twin of the kernels: lane by lane and digit by digit, to be read and for tests to compare.
 //!
-//! Every product is a schoolbook product followed by a Montgomery reduction (Menezes, van Oorschot,
-//! Vanstone: Handbook of Applied Cryptography, 14.32) and a full subtraction, so that a number is below its
-//! modulus at all times. Powers are square-and-multiply with a masked choice. Loops and masks do not depend
-//! on secrets here either.
+//! Every product is a schoolbook product followed by a Montgomery reduction (Menezes, van Oorschot, Vanstone: Handbook
+//! of Applied Cryptography, 14.32) and a full subtraction, so a number is always below its modulus. Powers are
+//! square-and-multiply with a masked choice. Loops and masks do not depend on secrets here either.
 
 use super::{DIGIT_BITS, DIGIT_MASK, DIGITS_MAX, LANES, Moduli, Row};
 
@@ -36,7 +35,7 @@ impl Number {
         }
     }
 
-    /// Digit `at` of the bit sequence that begins at `bit`: one bit.
+    /// The bit number `bit` of the number.
     fn bit(&self, bit: usize) -> u64 {
         self.0[bit / DIGIT_BITS] >> (bit % DIGIT_BITS) & 1
     }
@@ -51,7 +50,7 @@ impl Number {
     }
 }
 
-/// One modulus with its constants.
+/// One lane's modulus with its constants.
 struct Modulus {
     digits: usize,
     n: Number,
@@ -201,7 +200,7 @@ pub(super) fn reduce(m: &Moduli, wide: &[Row], out: &mut [Row]) {
     }
 }
 
-/// See [`super::subtract`]. Row by row: it is also what the kernels' callers get.
+/// See [`super::subtract`]. Works row by row, since the kernels' callers use it too.
 pub(super) fn subtract(m: &Moduli, a: &[Row], b: &[Row], out: &mut [Row]) {
     let mut borrow = [0u64; LANES];
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {

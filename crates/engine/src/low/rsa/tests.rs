@@ -1,17 +1,17 @@
-//! Every level against OpenSSL's numbers, and the kernels against their plain twin.
+//! Compares every level with OpenSSL's numbers, and the kernels with their plain twin.
 
 use super::*;
 use crate::low::cpu::Cpu;
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use seeded::Random;
 
-/// Numbers of OpenSSL's from a seed.
+/// OpenSSL numbers from a seed.
 trait Numbers {
-    /// A number of exactly so many bits.
+    /// A number of exactly `bits` bits.
     fn bits(&mut self, bits: usize) -> BigNum;
-    /// An odd number above 1 of exactly so many bits, at times with runs of ones or zeros.
+    /// An odd number above 1 of exactly `bits` bits, sometimes with runs of ones or zeros.
     fn odd(&mut self, bits: usize) -> BigNum;
-    /// A number below the bound: its ends, all-ones digits, or any.
+    /// A number below the bound: near its ends, with digits of all ones, or any.
     fn under(&mut self, bound: &BigNumRef) -> BigNum;
 }
 
@@ -53,7 +53,7 @@ impl Numbers for Random {
     }
 }
 
-/// 2^bits - 1, or 2^(bits - 1).
+/// 2^bits - 1 if `ones`, else 2^(bits - 1).
 fn run(bits: usize, ones: bool) -> BigNum {
     let mut number = BigNum::new().unwrap();
     if ones {
@@ -99,7 +99,7 @@ impl Moduli {
 }
 
 fn rows(numbers: &[BigNum], digits: usize) -> Vec<Row> {
-    // What was there before must not matter.
+    // Earlier contents of the rows must not matter.
     let mut rows = vec![Row([u64::MAX; LANES]); digits];
     for (lane, number) in numbers.iter().enumerate() {
         load_bytes(&mut rows, lane, &number.to_vec());
@@ -129,14 +129,14 @@ fn levels() -> Vec<Option<Avx512>> {
     }
 }
 
-/// Cases in `make test-all`, a hundredth otherwise; the plain twin is slow and gets a tenth of those.
+/// `all` cases in `make test-all`, else a hundredth; the plain twin is slow and gets a tenth of those.
 fn cases(all: usize, level: Option<Avx512>) -> usize {
     let is_all = std::env::var("CRYPTAND_TEST_ALL").is_ok_and(|value| value == "1");
     let count = if is_all { all } else { all / 100 };
     if level.is_some() { count } else { count.div_ceil(10) }
 }
 
-/// Lengths of moduli around every digit and block border that a kernel has, and RSA's own.
+/// Lengths of moduli around every digit and block boundary of a kernel, and RSA's own.
 fn lengths() -> Vec<usize> {
     let borders = (1..=15)
         .chain([20, 25, 30, 40])
@@ -205,7 +205,7 @@ fn the_radix_is_squared() {
     let mut random = Random(3);
     for level in levels() {
         for bits in lengths() {
-            // The longest decides the digits; the others may be much shorter.
+            // The longest modulus determines the number of digits; the others may be much shorter.
             let n = eight(|lane| {
                 if lane < 4 {
                     random.odd(bits)
@@ -232,7 +232,7 @@ fn products_reductions_and_differences() {
             let m = Moduli::new(level, &rows(&n, digits));
             let mut out = vec![Row::ZERO; digits];
             for round in 0..cases(1000, level).min(20) {
-                // Any number of the digits' length as left operand: all ones first.
+                // The left operand may be any number of this many digits: all ones first.
                 let a = eight(|_| {
                     if round == 0 { run(52 * digits, true) } else { random.under(&run(52 * digits, true)) }
                 });
@@ -347,7 +347,7 @@ fn powers_with_public_exponents() {
     }
 }
 
-/// The kernel alone, with the largest operands its bounds allow and digits of all ones: where a sum could
+/// The kernel alone, with the largest operands that its bounds allow and with digits of all ones, for which a sum could
 /// overflow or a carry be lost.
 #[cfg(target_arch = "x86_64")]
 #[test]
@@ -359,7 +359,7 @@ fn largest_operands_of_the_kernel() {
         let bits = DIGIT_BITS * digits;
         let n = run(bits - 2, true);
         let ones = run(bits, true);
-        // Below 2n each; or one below n and the other any number.
+        // Both below 2n; or one below n and the other any number.
         let double = minus(&(&n + &n), 1);
         for (x, factor) in [(&double, &double), (&ones, &minus(&n, 1)), (&minus(&n, 1), &ones)] {
             let m = Moduli::new(Some(token), &rows(&eight(|_| minus(&n, 0)), digits));

@@ -15,9 +15,9 @@ load_by_quarters!("avx2", 64);
 sha1_lanes!("avx2", Avx2);
 sha256_lanes!("avx2", Avx2);
 
-// The operations that do not depend on how long words are; `wide_avx2` has them too.
+// Operations that do not depend on the word length, also used by `wide_avx2`.
 
-/// The same words, as a sum that the compiler does not take apart.
+/// Returns the words unchanged, as a sum that the compiler must not rearrange.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn fixed(mut x: Words) -> Words {
@@ -51,7 +51,7 @@ pub(super) fn majority(x: Words, y: Words, z: Words) -> Words {
     xor(_mm256_and_si256(x, y), _mm256_and_si256(z, xor(x, y)))
 }
 
-/// The front of a row, as much as a vector holds.
+/// Loads the front of a row, one vector.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn get<W: Word>(row: &[W; 16]) -> Words {
@@ -60,7 +60,7 @@ pub(super) fn get<W: Word>(row: &[W; 16]) -> Words {
     unsafe { _mm256_loadu_si256(row.as_ptr().cast()) }
 }
 
-/// Overwrites what [`get`] reads.
+/// Stores to the words that [`get`] reads.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn put<W: Word>(row: &mut [W; 16], words: Words) {
@@ -69,7 +69,7 @@ pub(super) fn put<W: Word>(row: &mut [W; 16], words: Words) {
     unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), words) }
 }
 
-// Those on words of 32 bits.
+// Operations on 32-bit words.
 
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -83,7 +83,7 @@ fn sub(x: Words, y: Words) -> Words {
     _mm256_sub_epi32(x, y)
 }
 
-/// The second number is what the first leaves of [`WORD_BITS`].
+/// Rotates right by RIGHT bits; LEFT must be [`WORD_BITS`] less RIGHT.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn rotate_right<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {
@@ -102,8 +102,8 @@ fn splat(word: u32) -> Words {
     _mm256_set1_epi32(word.cast_signed())
 }
 
-/// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream: halves `[ stream i | stream i + 4 ]`, then a
-/// 4x4 transpose inside each.
+/// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream: rows of halves `[ stream i | stream i + 4 ]`, then a 4x4
+/// transposition in each half.
 ///
 /// # Safety
 /// As [`load`].

@@ -11,9 +11,9 @@
 //! stream 15    [ q15,0 | q15,1 | q15,2 | q15,3 ]
 //! ```
 //!
-//! 1. Vectors of four quarters `[ q0,c | q4,c | q8,c | q12,c ]` are put together by loads that repeat a
-//!    quarter and keep one copy under a mask: the load ports do what two of four shuffle stages would.
-//! 2. Inside each quarter a 4x4 transpose remains, two stages, and the byte swap, one shuffle a vector.
+//! 1. Vectors of four quarters `[ q0,c | q4,c | q8,c | q12,c ]` are combined by loads that repeat a quarter and keep
+//!    one copy under a mask: the load ports replace two of four shuffle stages.
+//! 2. Inside each quarter a 4x4 transposition remains, two stages, and the byte swap, one shuffle a vector.
 //! 3. Quarter-columns are independent, so the processor starts rounds 0-3 while it still loads the rest.
 
 use super::constants::{SHA1_K, SHA256_K};
@@ -31,9 +31,9 @@ load_by_quarters!("avx512f,avx512bw,avx512dq,avx512vl", 64);
 sha1_lanes!("avx512f,avx512bw,avx512dq,avx512vl", Avx512);
 sha256_lanes!("avx512f,avx512bw,avx512dq,avx512vl", Avx512);
 
-// The operations that do not depend on how long words are; `wide_avx512` has them too.
+// Operations that do not depend on the word length, also used by `wide_avx512`.
 
-/// The same words, as a sum that the compiler does not take apart.
+/// Returns the words unchanged, as a sum that the compiler must not rearrange.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn fixed(mut x: Words) -> Words {
@@ -67,7 +67,7 @@ pub(super) fn majority(x: Words, y: Words, z: Words) -> Words {
     _mm512_ternarylogic_epi32::<0xe8>(x, y, z)
 }
 
-/// The front of a row, as much as a vector holds.
+/// Loads the front of a row, one vector.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn get<W: Word>(row: &[W; 16]) -> Words {
@@ -76,7 +76,7 @@ pub(super) fn get<W: Word>(row: &[W; 16]) -> Words {
     unsafe { _mm512_loadu_si512(row.as_ptr().cast()) }
 }
 
-/// Overwrites what [`get`] reads.
+/// Stores to the words that [`get`] reads.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn put<W: Word>(row: &mut [W; 16], words: Words) {
@@ -85,7 +85,7 @@ pub(super) fn put<W: Word>(row: &mut [W; 16], words: Words) {
     unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), words) }
 }
 
-// Those on words of 32 bits.
+// Operations on 32-bit words.
 
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -99,7 +99,7 @@ fn sub(x: Words, y: Words) -> Words {
     _mm512_sub_epi32(x, y)
 }
 
-/// The second number is what the first leaves of [`WORD_BITS`]: instruction sets without rotation need it.
+/// Rotates right by RIGHT bits. LEFT must be [`WORD_BITS`] less RIGHT; instruction sets without rotation need it.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rotate_right<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {

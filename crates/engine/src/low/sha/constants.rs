@@ -1,20 +1,20 @@
 //! Constants of FIPS 180-4 (4.2, 5.3.1 to 5.3.5).
 
-/// Start of SHA-1; the last three words are not used.
+/// The initial chaining value of SHA-1; the last three words are unused.
 pub(crate) const SHA1_START: [u32; 8] = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0, 0, 0, 0];
 
-/// Start of SHA-224.
+/// The initial chaining value of SHA-224.
 pub(crate) const SHA224_START: [u32; 8] =
     [0xc1059ed8, 0x367cd507, 0x3070dd17, 0xf70e5939, 0xffc00b31, 0x68581511, 0x64f98fa7, 0xbefa4fa4];
 
-/// Start of SHA-256.
+/// The initial chaining value of SHA-256.
 pub(crate) const SHA256_START: [u32; 8] =
     [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19];
 
-/// One word for each twenty rounds.
+/// The round constants of SHA-1, one for each twenty rounds.
 pub(super) const SHA1_K: [u32; 4] = [0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6];
 
-/// One word for each round.
+/// The round constants of SHA-224 and SHA-256.
 #[rustfmt::skip]
 pub(super) const SHA256_K: [u32; 64] = [
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -27,21 +27,21 @@ pub(super) const SHA256_K: [u32; 64] = [
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 ];
 
-/// Start of SHA-384.
+/// The initial chaining value of SHA-384.
 #[rustfmt::skip]
 pub(crate) const SHA384_START: [u64; 8] = [
     0xcbbb9d5dc1059ed8, 0x629a292a367cd507, 0x9159015a3070dd17, 0x152fecd8f70e5939,
     0x67332667ffc00b31, 0x8eb44a8768581511, 0xdb0c2e0d64f98fa7, 0x47b5481dbefa4fa4,
 ];
 
-/// Start of SHA-512.
+/// The initial chaining value of SHA-512.
 #[rustfmt::skip]
 pub(crate) const SHA512_START: [u64; 8] = [
     0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
     0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
 ];
 
-/// One word for each round.
+/// The round constants of SHA-384 and SHA-512.
 #[rustfmt::skip]
 pub(super) const SHA512_K: [u64; 80] = [
     0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc,

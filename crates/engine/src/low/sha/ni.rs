@@ -1,9 +1,9 @@
-//! A few lanes with the SHA instructions: each stream has registers of its own, and while one waits for its
-//! last result the others go on.
+//! A few lanes with the SHA instructions: each stream has registers of its own, and while one waits for its last result
+//! the others proceed.
 //!
-//! `SHA256RNDS2` and `SHA1RNDS4` give a result after four and six cycles and can begin every second. Two lanes
-//! run at 1.8 (SHA-1) and 1.4 (SHA-256) times the speed of one, three at 2.2 and 1.7, four at 2.4 and 1.7;
-//! sixteen registers hold the sums and the message schedules of two, the rest waits in memory.
+//! `SHA256RNDS2` and `SHA1RNDS4` give a result after four and six cycles, and one can begin every second cycle. Two
+//! lanes run at 1.8 (SHA-1) and 1.4 (SHA-256) times the speed of one, three at 2.2 and 1.7, four at 2.4 and 1.7.
+//! Sixteen registers hold the sums and message schedules of two lanes; the rest is in memory.
 
 use super::constants::SHA256_K;
 use super::{LaneState, Texts};
@@ -12,8 +12,8 @@ use std::arch::x86_64::*;
 
 type Vector = __m128i;
 
-/// Four rounds of SHA-1 (FIPS 180-4, 6.1.2): group `$g` with the function of index `$f`, on the words
-/// a to d in `$abcd`, what e comes from in `$e`, and the last four groups of the message schedule in `$w`.
+/// Four rounds of SHA-1 (FIPS 180-4, 6.1.2): group `$g` with the function of index `$f`. `$abcd` holds the words a to
+/// d, `$e` the word that becomes e, and `$w` the last four groups of the message schedule.
 macro_rules! sha1_four_rounds {
     ($abcd:expr, $e:expr, $w:expr, $g:literal, $f:literal) => {
         if $g >= 4 {
@@ -41,7 +41,7 @@ macro_rules! sha1_groups {
 
 pub(in crate::low) use {sha1_four_rounds, sha1_groups};
 
-/// SHA-1: every lane takes `blocks` blocks of its own text.
+/// SHA-1: compresses `blocks` blocks of each lane's own text.
 #[target_feature(enable = "sha,ssse3,sse4.1,avx")]
 pub(super) fn sha1<const LANES: usize>(
     _token: Sha,
@@ -53,7 +53,7 @@ pub(super) fn sha1<const LANES: usize>(
         let [a, b, c, d, e, ..] = state.lane(lane).map(u32::cast_signed);
         [_mm_set_epi32(a, b, c, d), _mm_set_epi32(e, 0, 0, 0)]
     });
-    // The first word in the highest place.
+    // Puts the first word in the highest place.
     let reverse = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     for block in 0..blocks {
         let mut w: [[Vector; 4]; LANES] = std::array::from_fn(|lane| load(texts, lane, block, reverse));
@@ -76,7 +76,7 @@ pub(super) fn sha1<const LANES: usize>(
     }
 }
 
-/// SHA-256: every lane takes `blocks` blocks of its own text.
+/// SHA-256: compresses `blocks` blocks of each lane's own text.
 #[target_feature(enable = "sha,ssse3,sse4.1,avx")]
 pub(super) fn sha256<const LANES: usize>(
     _token: Sha,
@@ -84,7 +84,7 @@ pub(super) fn sha256<const LANES: usize>(
     texts: &Texts<'_>,
     blocks: usize,
 ) {
-    // The order of words that the instructions want.
+    // The order of words that the instructions need.
     let mut sums: [[Vector; 2]; LANES] = std::array::from_fn(|lane| {
         let [a, b, c, d, e, f, g, h] = state.lane(lane).map(u32::cast_signed);
         [_mm_set_epi32(a, b, e, f), _mm_set_epi32(c, d, g, h)]
@@ -125,7 +125,7 @@ pub(super) fn sha256<const LANES: usize>(
     }
 }
 
-/// Four round constants of SHA-256.
+/// Four round constants of SHA-256, from number FIRST on.
 const fn constants<const FIRST: usize>() -> [i32; 4] {
     let k = &SHA256_K;
     [
@@ -136,7 +136,7 @@ const fn constants<const FIRST: usize>() -> [i32; 4] {
     ]
 }
 
-/// One block of one stream, each piece of it in the order of bytes that `order` gives.
+/// Loads one block of one stream; `order` permutes the bytes of each piece.
 #[inline]
 #[target_feature(enable = "ssse3")]
 fn load(texts: &Texts<'_>, lane: usize, block: usize, order: Vector) -> [Vector; 4] {
@@ -148,7 +148,7 @@ fn load(texts: &Texts<'_>, lane: usize, block: usize, order: Vector) -> [Vector;
     })
 }
 
-/// The words of a vector, that in the highest place first.
+/// The words of a vector, from the highest place on.
 #[inline]
 #[target_feature(enable = "sse4.1")]
 fn words(vector: Vector) -> [u32; 4] {

@@ -1,4 +1,4 @@
-//! The readable twin: FIPS 180-4, 6.1.2, 6.2.2 and 6.4.2, one lane after another.
+//! The plain twin, to be read: FIPS 180-4, 6.1.2, 6.2.2 and 6.4.2, one lane after another.
 
 use super::constants::{SHA1_K, SHA256_K, SHA512_K};
 use super::{LaneState, Texts, Word};

@@ -1,18 +1,18 @@
-//! The rounds of SHA-1, SHA-256 and SHA-512 (FIPS 180-4, 6.1.2, 6.2.2 and 6.4.2), written once for words that stand in
-//! vectors: where a macro is called, `Words`, how many bits a word has and the operations are in scope.
+//! The rounds of SHA-1, SHA-256 and SHA-512 (FIPS 180-4, 6.1.2, 6.2.2 and 6.4.2), written once for words in vectors. A
+//! macro needs `Words`, the word length and the operations in scope.
 
-/// The words of `$x` rotated to the right.
+/// Rotates the words of `$x` right by `$bits` bits.
 macro_rules! rotated {
     ($x:ident, $bits:literal) => {
         rotate_right::<$bits, { WORD_BITS - $bits }>($x)
     };
 }
 
-/// Defines `load` where `quarter_columns` makes four of the sixteen vectors. Blocks have `$block` bytes.
+/// Defines `load`, using a `quarter_columns` that makes four of the sixteen vectors. Blocks have `$block` bytes.
 macro_rules! load_by_quarters {
     ($features:literal, $block:literal) => {
-        /// Block `block` of every stream as sixteen vectors of big-endian words. `SHA` gives each kernel a copy of
-        /// its own, which the compiler then inlines: the rounds start on what is there.
+        /// Block `block` of every stream as sixteen vectors of big-endian words. `SHA` gives each kernel a copy of its
+        /// own, which the compiler then inlines, so the rounds start before all is loaded.
         ///
         /// # Safety
         /// Every text has a block of this number.
@@ -34,7 +34,7 @@ macro_rules! load_by_quarters {
     };
 }
 
-/// Defines `sha1`: every lane takes `blocks` blocks of its own text.
+/// Defines `sha1`, which compresses `blocks` blocks of each lane's own text.
 macro_rules! sha1_lanes {
     ($features:literal, $token:ty) => {
         /// # Safety
@@ -63,8 +63,8 @@ macro_rules! sha1_lanes {
     };
 }
 
-/// Rounds `$t` on the five words `$s`, with the function `$f` and the constant of index `$k`. W(t) replaces
-/// W(t - 16) in `$w`. The standard rotates to the left here: by one is by 31 to the right.
+/// Rounds `$t` on the five words `$s`, with the function `$f` and the constant of index `$k`. W(t) replaces W(t - 16)
+/// in `$w`. The standard rotates left here: left by one is right by 31.
 macro_rules! sha1_rounds {
     ($s:ident, $w:ident, $f:ident, $k:literal; $($t:literal)*) => {
         $(
@@ -81,7 +81,7 @@ macro_rules! sha1_rounds {
     };
 }
 
-/// Defines `sha256`; SHA-224 differs in its start only.
+/// Defines `sha256`; SHA-224 differs only in its initial chaining value.
 macro_rules! sha256_lanes {
     ($features:literal, $token:ty) => {
         sha2_lanes! { sha256($features, $token, u32, 64, 256, SHA256_K)
@@ -95,7 +95,7 @@ macro_rules! sha256_lanes {
     };
 }
 
-/// Defines `sha512`; SHA-384 differs in its start only.
+/// Defines `sha512`; SHA-384 differs only in its initial chaining value.
 macro_rules! sha512_lanes {
     ($features:literal, $token:ty) => {
         sha2_lanes! { sha512($features, $token, u64, 128, 512, SHA512_K)
@@ -110,9 +110,9 @@ macro_rules! sha512_lanes {
     };
 }
 
-/// Defines `$name`: every lane takes `blocks` blocks of its own text, of `$block` bytes in words `$word`, in rounds
-/// `$t` with a constant of `$k` each. The functions of one word (4.1.2, 4.1.3) are given by how far they rotate; those
-/// of the schedule, `far` and `near`, shift last.
+/// Defines `$name`, which compresses `blocks` blocks of each lane's own text. Blocks have `$block` bytes in words
+/// `$word`, and rounds `$t` have a constant of `$k` each. The functions of one word (4.1.2, 4.1.3) are given by their
+/// rotations; those of the schedule, `far` and `near`, end with a shift.
 macro_rules! sha2_lanes {
     (
         $name:ident($features:literal, $token:ty, $word:ty, $block:literal, $sha:literal, $k:ident)

@@ -24,7 +24,7 @@ fn sub(x: Words, y: Words) -> Words {
     _mm256_sub_epi64(x, y)
 }
 
-/// The second number is what the first leaves of [`WORD_BITS`].
+/// Rotates right by RIGHT bits; LEFT must be [`WORD_BITS`] less RIGHT.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn rotate_right<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {
@@ -43,7 +43,7 @@ fn splat(word: u64) -> Words {
     _mm256_set1_epi64x(word.cast_signed())
 }
 
-/// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream: a 4x4 transpose.
+/// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream: a 4x4 transposition.
 ///
 /// # Safety
 /// As [`load`].

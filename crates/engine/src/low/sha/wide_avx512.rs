@@ -1,7 +1,7 @@
 //! Eight lanes of words of 64 bits: word `i` of a vector belongs to stream `i`.
 //!
-//! A pass begins with eight blocks of sixteen words. Each half of them is turned by a transpose of 8x8 words:
-//! neighbours are interleaved, then pairs of words put in their places in two stages.
+//! A pass begins with eight blocks of sixteen words. Each half of them is transposed as 8x8 words: neighbours are
+//! interleaved, then pairs of words are moved in two stages.
 
 use super::avx512::{Words, choose, fixed, get, majority, put, xor3};
 use super::constants::SHA512_K;
@@ -26,7 +26,7 @@ fn sub(x: Words, y: Words) -> Words {
     _mm512_sub_epi64(x, y)
 }
 
-/// The second number is what the first leaves of [`WORD_BITS`]: instruction sets without rotation need it.
+/// Rotates right by RIGHT bits. LEFT must be [`WORD_BITS`] less RIGHT; instruction sets without rotation need it.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn rotate_right<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {
@@ -73,7 +73,7 @@ unsafe fn half<const HALF: usize>(texts: &Texts<'_, 128>, block: usize) -> [Word
         // SAFETY: half a block is exactly one vector long.
         _mm512_shuffle_epi8(unsafe { _mm512_loadu_si512(halves[HALF].as_ptr().cast()) }, swap)
     };
-    // Even words of two streams, and odd ones.
+    // The even words of two streams, and the odd ones.
     let pair = |first: usize| {
         let (one, other) = (row(first), row(first + 1));
         [_mm512_unpacklo_epi64(one, other), _mm512_unpackhi_epi64(one, other)]
@@ -84,7 +84,7 @@ unsafe fn half<const HALF: usize>(texts: &Texts<'_, 128>, block: usize) -> [Word
     [w0, w1, w2, w3, w4, w5, w6, w7]
 }
 
-/// A transpose of 4x4 pairs of words.
+/// Transposes 4x4 pairs of words.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn pairs_in_place(a: Words, b: Words, c: Words, d: Words) -> [Words; 4] {

@@ -1,9 +1,9 @@
-//! One request to a cipher that authenticates, for the modes that this crate builds itself.
+//! Requests to authenticated ciphers, for the modes that this crate builds itself.
 
 use crate::error::CipherError;
 use subtle::ConstantTimeEq;
 
-/// Shortest tag of OCB and EAX that is served, in bytes (the shortest of RFC 7253, 3.1).
+/// The shortest tag of OCB and EAX that is allowed, in bytes (the shortest of RFC 7253, 3.1).
 pub const AEAD_TAG_BYTES_MIN: usize = 8;
 /// Length of a whole tag in bytes.
 pub(crate) const AEAD_TAG_BYTES: usize = 16;
@@ -11,21 +11,20 @@ pub(crate) const AEAD_TAG_BYTES: usize = 16;
 /// One request of a batch, under a key of type `K`. The data is changed in place.
 #[derive(Debug)]
 pub struct AeadItem<'a, K> {
-    /// The key.
+    /// The key of this request; the keys of a batch may differ.
     pub key: &'a K,
-    /// The nonce, of the lengths that the mode takes. It must never be used twice with one key to encipher.
+    /// The nonce, of a length that the mode takes. It must never be used twice with one key to encipher.
     pub nonce: &'a [u8],
-    /// Data that is authenticated and not enciphered.
+    /// Additional data: authenticated but not enciphered.
     pub aad: &'a [u8],
-    /// The text.
+    /// The text to encipher or decipher, in place.
     pub data: &'a mut [u8],
-    /// The tag in its first `tag_bytes`: out when enciphering, zeros after it; in when deciphering.
+    /// The tag, in the first `tag_bytes` bytes. Enciphering writes it, followed by zeros; deciphering verifies it.
     pub tag: [u8; 16],
-    /// Length of the tag in bytes, 8 to 16. Both sides must agree on it: in OCB another length is another
-    /// ciphertext.
+    /// Length of the tag in bytes, 8 to 16. Both sides must agree on it: in OCB it also changes the ciphertext.
     pub tag_bytes: usize,
-    /// How it went. After [`CipherError::Authentication`] the data is zeros; after other errors it is as it
-    /// was.
+    /// The result of the request. After [`CipherError::Authentication`] the data are zeros; after other errors they are
+    /// unchanged.
     pub result: Result<(), CipherError>,
 }
 
@@ -35,8 +34,8 @@ impl<'a, K> AeadItem<'a, K> {
         AeadItem { key, nonce, aad, data, tag: [0; 16], tag_bytes: AEAD_TAG_BYTES, result: Ok(()) }
     }
 
-    /// A request to check `tag` and decipher. A tag of another length than 8 to 16 bytes is refused when the
-    /// request is run.
+    /// A request to verify `tag` and decipher. A tag of fewer than 8 or more than 16 bytes is refused when the request
+    /// runs.
     pub fn decipher(
         key: &'a K,
         nonce: &'a [u8],
@@ -51,7 +50,7 @@ impl<'a, K> AeadItem<'a, K> {
         item
     }
 
-    /// Whether the tag has a length that is served.
+    /// Checks that the tag's length is allowed.
     pub(crate) fn check_tag_length(&self) -> Result<(), CipherError> {
         match self.tag_bytes {
             AEAD_TAG_BYTES_MIN..=AEAD_TAG_BYTES => Ok(()),
@@ -59,13 +58,13 @@ impl<'a, K> AeadItem<'a, K> {
         }
     }
 
-    /// Takes over the tag of what was enciphered.
+    /// Stores the tag of an enciphered text.
     pub(crate) fn put_tag(&mut self, tag: &[u8; AEAD_TAG_BYTES]) {
         self.tag = [0; AEAD_TAG_BYTES];
         self.tag[..self.tag_bytes].copy_from_slice(&tag[..self.tag_bytes]);
     }
 
-    /// Compares the tag of what was deciphered, in constant time.
+    /// Compares the tag of a deciphered text, in constant time.
     pub(crate) fn has_tag(&self, tag: &[u8; AEAD_TAG_BYTES]) -> bool {
         tag[..self.tag_bytes].ct_eq(&self.tag[..self.tag_bytes]).into()
     }

@@ -1,5 +1,4 @@
-//! AES in CFB (SP 800-38A, 6.3, whole blocks of feedback) over a text in pieces, alone or with SHA-1 of the
-//! plain text.
+//! AES in CFB (SP 800-38A, 6.3, whole blocks of feedback) over a text in pieces, alone or with SHA-1 of the plaintext.
 
 use crate::algorithm::{CipherDirection, HashAlgorithm};
 use crate::low::cfb::{CfbChain, CfbKey};
@@ -7,13 +6,13 @@ use crate::low::cpu::Cpu;
 use crate::mid::hash::HashState;
 use std::fmt;
 
-/// What is hashed and enciphered in two passes at a time, so that the second finds it in the nearest cache.
+/// Bytes that are hashed and enciphered in two passes at a time, so that the second finds them in the nearest cache.
 const PIECE_BYTES: usize = 4096;
 
 /// Block length of SHA-1 in bytes.
 const SHA1_BLOCK_BYTES: usize = 64;
 
-/// A text under way through AES-CFB, taken in pieces of any length; wiped when dropped.
+/// A text being enciphered or deciphered in AES-CFB, in pieces of any length; wiped when dropped.
 pub struct Cfb {
     key: CfbKey,
     encipher: bool,
@@ -21,7 +20,7 @@ pub struct Cfb {
 }
 
 impl Cfb {
-    /// None unless the key is 16, 24 or 32 bytes long.
+    /// `None` unless the key is 16, 24 or 32 bytes long.
     pub(crate) fn new(cpu: Cpu, direction: CipherDirection, key: &[u8], iv: &[u8; 16]) -> Option<Cfb> {
         Some(Cfb {
             key: CfbKey::new(cpu, key)?,
@@ -30,7 +29,7 @@ impl Cfb {
         })
     }
 
-    /// Takes the next piece of the text, in place.
+    /// Enciphers or deciphers the next piece of the text, in place.
     pub fn update(&mut self, data: &mut [u8]) {
         self.key.apply(self.encipher, &mut self.at, data);
     }
@@ -42,28 +41,28 @@ impl fmt::Debug for Cfb {
     }
 }
 
-/// A text under way through AES-CFB with SHA-1 of the plain text, in one pass where that is faster; wiped when
-/// dropped.
+/// A text being enciphered or deciphered in AES-CFB, with SHA-1 of its plaintext, in one pass if that is faster. Wiped
+/// when dropped.
 ///
-/// For a "symmetrically encrypted integrity protected data packet, version 1" of OpenPGP (RFC 9580, 5.13.1)
-/// the initialisation vector is zero, the random block, its two repeated bytes, the packets and the header
-/// of the modification detection code go through [`CfbSha1::update`], and the code itself, which is
-/// [`CfbSha1::digest`], through [`CfbSha1::update_unhashed`].
+/// For a "symmetrically encrypted integrity protected data packet, version 1" of OpenPGP (RFC 9580, 5.13.1) the
+/// initialisation vector is zero. The random block, its two repeated bytes, the packets and the header of the
+/// modification detection code go through [`CfbSha1::update`]. The code itself, which is [`CfbSha1::digest`], goes
+/// through [`CfbSha1::update_unhashed`].
 pub struct CfbSha1 {
     cfb: Cfb,
     sha1: HashState,
-    /// How much of the text was hashed.
+    /// Length of the hashed text so far, in bytes.
     text_bytes: u64,
 }
 
 impl CfbSha1 {
-    /// None unless the key is 16, 24 or 32 bytes long.
+    /// `None` unless the key is 16, 24 or 32 bytes long.
     pub(crate) fn new(cpu: Cpu, direction: CipherDirection, key: &[u8], iv: &[u8; 16]) -> Option<CfbSha1> {
         let cfb = Cfb::new(cpu, direction, key, iv)?;
         Some(CfbSha1 { cfb, sha1: HashState::new(HashAlgorithm::Sha1), text_bytes: 0 })
     }
 
-    /// Takes the next piece of the text, in place.
+    /// Enciphers or deciphers the next piece of the text in place, and hashes its plaintext.
     pub fn update(&mut self, data: &mut [u8]) {
         let pending = self.text_bytes as usize % SHA1_BLOCK_BYTES;
         let head = data.len().min((SHA1_BLOCK_BYTES - pending) % SHA1_BLOCK_BYTES);
@@ -74,19 +73,19 @@ impl CfbSha1 {
         self.in_two_passes(rest);
     }
 
-    /// Takes the next piece of the text, in place, without hashing it.
+    /// Enciphers or deciphers the next piece of the text in place, without hashing it.
     pub fn update_unhashed(&mut self, data: &mut [u8]) {
         self.cfb.update(data);
     }
 
-    /// SHA-1 of the plain text hashed so far. More may follow.
+    /// SHA-1 of the plaintext hashed so far. More may follow.
     pub fn digest(&self) -> [u8; 20] {
         let mut digest = [0; 20];
         digest.copy_from_slice(&self.sha1.clone().finish()[..20]);
         digest
     }
 
-    /// Whole blocks of SHA-1, if blocks of AES lie on the same borders; gives what is left.
+    /// Processes whole SHA-1 blocks in one pass, if AES blocks have the same boundaries; returns the rest.
     fn in_one_pass<'a>(&mut self, data: &'a mut [u8]) -> &'a mut [u8] {
         if !self.cfb.key.has_sha1(self.cfb.encipher) || self.cfb.at.used != 0 {
             return data;
@@ -122,7 +121,7 @@ impl fmt::Debug for CfbSha1 {
 mod tests {
     use super::*;
 
-    /// A processor with some of the instructions only gets the same answers.
+    /// A processor with only some of the instructions gives the same results.
     #[test]
     fn every_set_of_instructions_gives_the_same() {
         let all = Cpu::up_to_avx512();

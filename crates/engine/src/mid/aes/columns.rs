@@ -1,4 +1,4 @@
-//! AES over columns: as many keys at a time as lanes, expanded in one place.
+//! AES over columns: keys are expanded in one place, for as many texts at a time as there are lanes.
 
 use super::streams::{self, Stream};
 use crate::low::aes::streams::LANES_MAX;
@@ -6,7 +6,7 @@ use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 use crate::mid::columns::{Column, ColumnMut};
 
-/// CBC enciphering of texts of one length, in place; keys of 16, 24 or 32 bytes, whole blocks, as many of each.
+/// CBC enciphering in place of texts of one length, whole blocks, under keys of 16, 24 or 32 bytes, one per text.
 pub(crate) fn cbc_encipher(cpu: Cpu, keys: Column<'_>, chains: &mut [[u8; 16]], texts: &mut ColumnMut<'_>) {
     let kernel = streams::choose(cpu, keys.lanes(), keys.lanes().saturating_mul(texts.bytes()));
     let mut schedules: [AesSchedule; LANES_MAX] = std::array::from_fn(|_| AesSchedule::empty());
@@ -14,7 +14,7 @@ pub(crate) fn cbc_encipher(cpu: Cpu, keys: Column<'_>, chains: &mut [[u8; 16]], 
     for chains in chains.chunks_mut(LANES_MAX) {
         let schedules = &mut schedules[..chains.len()];
         for schedule in &mut *schedules {
-            // Of a length that was checked.
+            // No key fails, since its length was checked before.
             let is_made = schedule.set_encipher(keys.lane(lane));
             debug_assert!(is_made);
             lane += 1;

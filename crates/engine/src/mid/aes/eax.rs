@@ -1,8 +1,8 @@
 //! AES in EAX (Bellare, Rogaway and Wagner, "The EAX Mode of Operation", 2004; in OpenPGP RFC 9580, 5.13.1):
 //! many independent requests in one call.
 //!
-//! With OMAC_t(M) the CMAC (SP 800-38B) of M behind a block that holds the number t: N' = OMAC_0(nonce),
-//! H' = OMAC_1(associated data), C = CTR from N' on, C' = OMAC_2(C); the tag is N' XOR H' XOR C'.
+//! OMAC_t(M) is the CMAC (SP 800-38B) of a block that holds the number t, followed by M. N' = OMAC_0(nonce), H' =
+//! OMAC_1(associated data), C = CTR starting with N', C' = OMAC_2(C). The tag is N' XOR H' XOR C'.
 
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
@@ -17,10 +17,10 @@ use crate::mid::aes::aead::AeadItem;
 use crate::mid::aes::streams::{self, Stream};
 use std::fmt;
 
-/// One request to EAX. The nonce may have any length; 16 bytes is the one to choose.
+/// One request to EAX. The nonce may have any length; 16 bytes are recommended.
 pub type EaxItem<'a> = AeadItem<'a, EaxKey>;
 
-/// An AES key prepared for EAX, in one allocation that does not move; zero when dropped.
+/// An AES key prepared for EAX, in one allocation that does not move; wiped when dropped.
 pub struct EaxKey {
     context: Box<Context>,
     key_bytes: usize,
@@ -30,7 +30,7 @@ struct Context {
     schedule: AesSchedule,
     /// K1 and K2 of CMAC, for a whole and for a partial last block.
     subkeys: [Block; 2],
-    /// The chaining values behind the numbers 0, 1 and 2.
+    /// The chaining values after the blocks that hold 0, 1 and 2.
     starts: [Block; 3],
 }
 
@@ -46,7 +46,7 @@ impl EaxKey {
             return Err(KeyError::EaxKeyLength { bytes: key.len() });
         }
         schedule.ecb(true, starts.as_flattened_mut());
-        // The chaining value behind 0 is the L of SP 800-38B, 6.1.
+        // The chaining value after the block 0 is the L of SP 800-38B, 6.1.
         *whole = double(&starts[0]);
         *partial = double(whole);
         Ok(EaxKey { context, key_bytes: key.len() })
@@ -71,7 +71,7 @@ impl fmt::Debug for EaxKey {
     }
 }
 
-/// Runs every request; each result is its own.
+/// Runs every request; each gets its own result.
 pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [EaxItem<'_>]) {
     let bytes = items.iter().map(|item| item.data.len() + item.aad.len()).fold(0, usize::saturating_add);
     if let Some(lanes) = streams::choose(cpu, items.len(), bytes) {
@@ -86,13 +86,13 @@ pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [EaxItem<'
     }
 }
 
-/// Requests whose MACs are kept at a time.
+/// At most this many requests at a time, whose MACs are kept.
 const WAVE: usize = 32;
 
-/// Many requests: the MACs in lanes, beside each other, and CTR for each text by itself. Nothing is
-/// deciphered before its tag has been found right.
+/// Runs many requests: the MACs side by side in lanes, and CTR for each text by itself. A text is deciphered only after
+/// its tag was verified.
 fn run_in_lanes(cpu: Cpu, lanes: Kernel, direction: CipherDirection, items: &mut [EaxItem<'_>]) {
-    // N', H' and C' of each request.
+    // N', H' and C' of each request, in turn.
     let mut macs = [[[0; 16]; 3]; WAVE];
     for item in items.iter_mut() {
         item.result = item.check_tag_length();
@@ -121,7 +121,7 @@ fn run_in_lanes(cpu: Cpu, lanes: Kernel, direction: CipherDirection, items: &mut
     wipe_bytes(macs.as_flattened_mut().as_flattened_mut());
 }
 
-/// The OMACs with some of the numbers, of all requests that have no error.
+/// Computes the OMACs with these numbers, of all requests without an error.
 fn omacs(lanes: Kernel, items: &[EaxItem<'_>], macs: &mut [[Block; 3]], numbers: &[usize]) {
     let macs = &mut macs.as_flattened_mut()[..3 * items.len()];
     for rounds in Rounds::ALL {
@@ -140,7 +140,7 @@ fn omacs(lanes: Kernel, items: &[EaxItem<'_>], macs: &mut [[Block; 3]], numbers:
     }
 }
 
-/// CTR from N' on over the texts of all requests that have no error.
+/// Runs CTR from N' on over the texts of all requests without an error.
 fn ctr_of_all(cpu: Cpu, items: &mut [EaxItem<'_>], macs: &[[Block; 3]]) {
     for (item, [first, ..]) in items.iter_mut().zip(macs).filter(|(item, _)| item.result.is_ok()) {
         let mut counter = *first;
@@ -171,7 +171,7 @@ fn run(kernel: EaxKernel, direction: CipherDirection, item: &mut EaxItem<'_>) ->
 }
 
 impl Context {
-    /// The CMAC of a text behind a number.
+    /// OMAC_t of a text.
     fn omac(&self, t: usize, text: &[u8]) -> Block {
         let (mut chain, whole, mut last) = self.split(t, text);
         self.schedule.cbc_mac(&mut chain, whole);
@@ -181,18 +181,18 @@ impl Context {
         chain
     }
 
-    /// The CMAC of a text behind a number, in parts: the first chaining value, the whole blocks before the
-    /// last one, and the last one, padded and XORed with its subkey.
+    /// Splits OMAC_t of a text into the first chaining value, the whole blocks before the last one, and the last block,
+    /// padded and XORed with its subkey.
     fn split<'a>(&self, t: usize, text: &'a [u8]) -> (Block, &'a [u8], Block) {
         if text.is_empty() {
-            // The number is itself the last block.
+            // The block that holds t is itself the last block.
             return ([0; 16], text, xor(&number(t as u8), &self.subkeys[0]));
         }
         let (whole, rest) = text.split_at(before_last(text.len()));
         (self.starts[t], whole, self.last(rest))
     }
 
-    /// CTR over the text from `counter` on; the CMAC of the ciphertext behind the number 2.
+    /// Runs CTR over the text from `counter` on; returns OMAC_2 of the ciphertext.
     fn text(&self, kernel: EaxKernel, encipher: bool, counter: &mut Block, data: &mut [u8]) -> Block {
         if data.is_empty() {
             return self.omac(2, data);
@@ -236,7 +236,7 @@ const fn number(t: u8) -> Block {
     block
 }
 
-/// How many bytes of a text that is not empty stand before its last block.
+/// Length of a text, which must not be empty, without its last block, in bytes.
 fn before_last(bytes: usize) -> usize {
     (bytes - 1) / 16 * 16
 }

@@ -1,10 +1,10 @@
 //! AES in Galois/Counter Mode (SP 800-38D): many independent requests in one call.
 //!
-//! A nonce must never be used twice with one key to encipher: the caller sees to that.
+//! The caller must never use a nonce twice with one key to encipher.
 //!
-//! Where there is a kernel for them, texts of up to [`TEXT_BYTES_MAX`] with a nonce of 96 bits go through it, one
-//! behind the other; all others, and those of a key that an engine without a kernel made, through the library. The
-//! library's form of a key is made when it is first needed: keys that come with their texts often never need it.
+//! If there is a kernel, it computes texts of up to [`TEXT_BYTES_MAX`] with a nonce of 96 bits, one after the other.
+//! The library computes all others, and those under a key that an engine without a kernel prepared. The library's form
+//! of a key is made when it is first needed: keys that come with their texts often never need it.
 
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
@@ -18,14 +18,14 @@ use std::fmt;
 use std::sync::OnceLock;
 use subtle::ConstantTimeEq;
 
-/// Shortest tag that is accepted, in bytes. SP 800-38D, 5.2.1.2 allows 4 and 8 for some uses only.
+/// The shortest tag that is accepted, in bytes. SP 800-38D, 5.2.1.2 allows 4 and 8 for some uses only.
 pub const GCM_TAG_BYTES_MIN: usize = 4;
-/// Most text of one request, in bytes (SP 800-38D, 5.2.1.1).
+/// At most this many bytes of text in one request (SP 800-38D, 5.2.1.1).
 const GCM_TEXT_BYTES_MAX: u64 = (1 << 36) - 32;
 
-/// An AES key prepared for GCM; zero when dropped.
+/// An AES key prepared for GCM; wiped when dropped.
 pub struct GcmKey {
-    /// For the kernel, where there is one: in one allocation that does not move.
+    /// The kernel's form, if there is a kernel; in one allocation that does not move.
     own: Option<Box<OwnKey>>,
     library: OnceLock<AeadContext>,
     key_bytes: usize,
@@ -53,14 +53,14 @@ impl GcmKey {
         Ok(GcmKey { own, library, key_bytes: key.len() })
     }
 
-    /// What the kernel needs.
+    /// The kernel's form of the key.
     #[inline]
     fn own(&self) -> Option<(RoundKeys<'_>, &GcmTable)> {
         let own = self.own.as_ref()?;
         Some((own.schedule.round_keys()?, &own.table))
     }
 
-    /// The library's form.
+    /// The library's form of the key, made at the first call.
     fn library(&self) -> &AeadContext {
         self.library.get_or_init(|| {
             let (keys, _) = self.own().expect("a key has at least one form");
@@ -73,7 +73,7 @@ impl GcmKey {
         self.key_bytes
     }
 
-    /// As [`crate::prefetch`], for all that a request reads of it.
+    /// As [`crate::prefetch`], for all of the key that a request reads.
     #[inline]
     pub fn prefetch(&self) {
         if let Some(own) = &self.own {
@@ -88,33 +88,33 @@ impl fmt::Debug for GcmKey {
     }
 }
 
-/// One request of a batch. The data is changed in place.
+/// One text of a batch to encipher or decipher. The data is changed in place.
 #[derive(Debug)]
 pub struct GcmItem<'a> {
-    /// The key.
+    /// The key of this request; the keys of a batch may differ.
     pub key: &'a GcmKey,
-    /// The nonce: one byte or more; 12 is the length to choose.
+    /// The nonce, at least one byte; 12 bytes are recommended.
     pub nonce: &'a [u8],
-    /// Data that is authenticated and not enciphered.
+    /// Additional data: authenticated but not enciphered.
     pub aad: &'a [u8],
-    /// The text.
+    /// The text to encipher or decipher, in place.
     pub data: &'a mut [u8],
-    /// The tag: out when enciphering (all 16 bytes), in when deciphering (the first `tag_bytes`).
+    /// The tag. Enciphering writes all 16 bytes; deciphering verifies the first `tag_bytes` bytes.
     pub tag: [u8; 16],
-    /// Length of the tag to be checked in bytes, 4 to 16; not looked at when enciphering.
+    /// Length of the tag to verify in bytes, 4 to 16; ignored when enciphering.
     pub tag_bytes: usize,
-    /// How it went. After [`CipherError::Authentication`] the data is zeros; after other errors it is as it
-    /// was.
+    /// The result of the request. After [`CipherError::Authentication`] the data are zeros; after other errors they are
+    /// unchanged.
     pub result: Result<(), CipherError>,
 }
 
 impl<'a> GcmItem<'a> {
-    /// A request to encipher.
+    /// A request to encipher `data`; the batch writes a tag of 16 bytes.
     pub fn encipher(key: &'a GcmKey, nonce: &'a [u8], aad: &'a [u8], data: &'a mut [u8]) -> GcmItem<'a> {
         GcmItem { key, nonce, aad, data, tag: [0; 16], tag_bytes: GCM_TAG_BYTES, result: Ok(()) }
     }
 
-    /// A request to check `tag` and decipher. A tag longer than 16 bytes is refused when the request is run.
+    /// A request to verify `tag` and decipher. A tag longer than 16 bytes is refused when the request runs.
     pub fn decipher(
         key: &'a GcmKey,
         nonce: &'a [u8],
@@ -130,7 +130,7 @@ impl<'a> GcmItem<'a> {
     }
 }
 
-/// Runs every request; each result is its own.
+/// Runs every request; each gets its own result.
 pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [GcmItem<'_>]) {
     match (GcmKernel::choose(cpu), direction) {
         (None, _) => items.iter_mut().for_each(|item| item.result = by_library(direction, item)),
@@ -157,7 +157,7 @@ pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [GcmItem<'
     }
 }
 
-/// Keys, table and nonce of a request that the kernel serves.
+/// Keys, table and nonce of a request; `None` if the kernel does not serve the request.
 #[inline]
 fn for_kernel<'a>(item: &GcmItem<'a>) -> Option<(RoundKeys<'a>, &'a GcmTable, &'a [u8; NONCE_BYTES])> {
     if item.data.len() > TEXT_BYTES_MAX {
@@ -179,7 +179,7 @@ fn open(
     let mut tag = [0; GCM_TAG_BYTES];
     kernel.open(GcmText { keys, table, nonce, aad: item.aad, data: item.data, tag: &mut tag });
     let fits: bool = tag[..item.tag_bytes].ct_eq(&item.tag[..item.tag_bytes]).into();
-    // Of a text that was changed nobody may learn the right one.
+    // Wiped, since nobody may learn the correct tag of a changed text.
     wipe_block(&mut tag);
     if !fits {
         wipe_bytes(item.data);

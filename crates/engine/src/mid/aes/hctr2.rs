@@ -1,15 +1,15 @@
 //! HCTR2 with AES (P. Crowley, N. Huckleberry, E. Biggers, "Length-preserving encryption with HCTR2", 2021): a
-//! tweakable cipher over messages of any length from 16 bytes on. Every bit of what comes out depends on every bit of
-//! message, tweak and key, both ways.
+//! tweakable cipher over messages of 16 bytes and more. In both directions, every bit of the result depends on every
+//! bit of message, tweak and key.
 //!
 //! ```text
 //! h = E(0)   L = E(1)                     numbers as little-endian blocks
 //! M || N = message, M one block           H(X) = POLYVAL under h of the tweak's length, the tweak and X
 //! MM = M xor H(N)   UU = E(MM)   S = MM xor UU xor L
-//! V  = N xor E(S xor 1) E(S xor 2) ..     U = UU xor H(V)      U || V comes out
+//! V  = N xor E(S xor 1) E(S xor 2) ..     U = UU xor H(V)      result: U || V
 //! ```
-//! Deciphering is the same with the block cipher of the first block inverted. The first blocks of many messages under
-//! one key are enciphered in one call, and so are the first blocks of their key streams.
+//! To decipher, only the block cipher of the first block is inverted. The first blocks of many messages under one key
+//! are enciphered in one call, and so are the first blocks of their key streams.
 
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
@@ -20,12 +20,12 @@ use crate::low::cpu::Cpu;
 use crate::low::{polyval, wipe_block, wipe_bytes};
 use std::fmt;
 
-/// Length of a block, and of the shortest message.
+/// Length of a block, and of the shortest message, in bytes.
 const BLOCK_BYTES: usize = 16;
-/// Messages that are under way at a time.
+/// At most this many messages are processed at a time.
 const WAVE: usize = 64;
 
-/// An AES key prepared for HCTR2, in one allocation that does not move; zero when dropped.
+/// An AES key prepared for HCTR2, in one allocation that does not move; wiped when dropped.
 pub struct Hctr2Key {
     context: Box<Context>,
     key_bytes: usize,
@@ -74,16 +74,16 @@ impl fmt::Debug for Hctr2Key {
     }
 }
 
-/// One message of a batch. It is changed in place, and keeps its length.
+/// One message of a batch. The message is changed in place, and keeps its length.
 #[derive(Debug)]
 pub struct Hctr2Item<'a> {
-    /// The key.
+    /// The key of this message; the keys of a batch may differ.
     pub key: &'a Hctr2Key,
-    /// What the message is bound to; of any length.
+    /// The data to which the message is bound, of any length.
     pub tweak: &'a [u8],
     /// The message, at least 16 bytes.
     pub data: &'a mut [u8],
-    /// How it went; where it is an error, `data` is as it was.
+    /// The result of the request; after an error, `data` is unchanged.
     pub result: Result<(), CipherError>,
 }
 
@@ -94,14 +94,14 @@ impl<'a> Hctr2Item<'a> {
         Hctr2Item { key, tweak, data, result: Ok(()) }
     }
 
-    /// The first block, and what follows it.
+    /// Splits the message into its first block and the rest.
     #[inline]
     fn split(&mut self) -> Option<(&mut Block, &mut [u8])> {
         self.data.split_first_chunk_mut()
     }
 }
 
-/// Runs every message; each result is its own.
+/// Runs every message; each gets its own result.
 pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [Hctr2Item<'_>]) {
     let encipher = direction == CipherDirection::Encipher;
     for items in items.chunks_mut(WAVE) {
@@ -110,7 +110,7 @@ pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [Hctr2Item
 }
 
 fn run(cpu: Cpu, encipher: bool, items: &mut [Hctr2Item<'_>]) {
-    // Of each message: the hash of its tweak, the first block behind the hash, and what is enciphered.
+    // For each message: the hash of its tweak, the first block XORed with the hash, and the block to encipher.
     let mut tweaks = [[0; BLOCK_BYTES]; WAVE];
     let mut firsts = [[0; BLOCK_BYTES]; WAVE];
     let mut blocks = [[0; BLOCK_BYTES]; WAVE];
@@ -134,7 +134,7 @@ fn run(cpu: Cpu, encipher: bool, items: &mut [Hctr2Item<'_>]) {
 
     for ((item, first), block) in items.iter().zip(&mut firsts).zip(&mut blocks) {
         let start = xor(&xor(first, block), &item.key.context.mask);
-        // What the first block of the message is made of, until its hash is added.
+        // The first block of the result, before its hash is added.
         *first = *block;
         *block = start;
     }
@@ -162,7 +162,7 @@ fn run(cpu: Cpu, encipher: bool, items: &mut [Hctr2Item<'_>]) {
     }
 }
 
-/// Hands on the blocks of messages that follow each other under one key.
+/// Runs `run` on the blocks of consecutive messages under one key.
 fn by_key(items: &[Hctr2Item<'_>], blocks: &mut [Block; WAVE], mut run: impl FnMut(&Context, &mut [u8])) {
     let mut done = 0;
     for items in items.chunk_by(|one, next| std::ptr::eq(&*one.key.context, &*next.key.context)) {
@@ -171,8 +171,7 @@ fn by_key(items: &[Hctr2Item<'_>], blocks: &mut [Block; WAVE], mut run: impl FnM
     }
 }
 
-/// The hash of a tweak's length, of whether the text to come is whole blocks, and of the tweak, with zeros up to a
-/// whole block.
+/// Hashes the tweak's length, whether the text is whole blocks, and the tweak, padded with zeros to whole blocks.
 fn hash_tweak(cpu: Cpu, key: &Block, tweak: &[u8], text_bytes: usize) -> Block {
     let mut sum = [0; BLOCK_BYTES];
     let is_partial = !text_bytes.is_multiple_of(BLOCK_BYTES);
@@ -188,7 +187,7 @@ fn hash_tweak(cpu: Cpu, key: &Block, tweak: &[u8], text_bytes: usize) -> Block {
     sum
 }
 
-/// The hash of a text behind its tweak; one that is not whole blocks goes on with X'01' and zeros.
+/// Continues the tweak's hash with a text. A text that is not whole blocks is padded with X'01' and zeros.
 fn hash_text(cpu: Cpu, key: &Block, tweak: &Block, text: &[u8]) -> Block {
     let mut sum = *tweak;
     let (whole, rest) = text.as_chunks();

@@ -1,7 +1,7 @@
 //! AES in OCB (RFC 7253; in OpenPGP RFC 9580, 5.13.2): many independent requests in one call.
 //!
-//! Names are those of RFC 7253, section 4. The whole blocks are the kernels' (`low::aes::ocb`); here are the
-//! nonce, the block that is not whole, and the tag.
+//! Names are those of RFC 7253, section 4. The kernels compute whole blocks (`low::aes::ocb`). Here are the nonce, the
+//! incomplete block, and the tag.
 
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
@@ -13,13 +13,13 @@ use crate::low::{wipe_block, wipe_bytes};
 use crate::mid::aes::aead::AeadItem;
 use std::fmt;
 
-/// One request to OCB. The nonce has 1 to 15 bytes; 15 is the length to choose.
+/// One request to OCB. The nonce has 1 to 15 bytes; 15 are recommended.
 pub type OcbItem<'a> = AeadItem<'a, OcbKey>;
 
-/// Longest nonce in bytes.
+/// The longest nonce in bytes.
 const NONCE_BYTES_MAX: usize = 15;
 
-/// An AES key prepared for OCB, in one allocation that does not move; zero when dropped.
+/// An AES key prepared for OCB, in one allocation that does not move; wiped when dropped.
 pub struct OcbKey {
     context: Box<Context>,
     key_bytes: usize,
@@ -58,7 +58,7 @@ impl fmt::Debug for OcbKey {
     }
 }
 
-/// Runs every request; each result is its own.
+/// Runs every request; each gets its own result.
 pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [OcbItem<'_>]) {
     let kernel = OcbKernel::choose(cpu);
     for item in items {
@@ -100,7 +100,7 @@ fn run(kernel: OcbKernel, direction: CipherDirection, item: &mut OcbItem<'_>) ->
     Ok(())
 }
 
-/// Offset_0 of a nonce (section 4.2, "Nonce-dependent and per-encryption variables").
+/// Offset_0 for a nonce (section 4.2, "Nonce-dependent and per-encryption variables").
 fn first_offset(context: &Context, nonce: &[u8], tag_bytes: usize) -> Block {
     let mut block = [0; 16];
     block[0] = (((8 * tag_bytes) % 128) << 1) as u8;
@@ -114,12 +114,12 @@ fn first_offset(context: &Context, nonce: &[u8], tag_bytes: usize) -> Block {
     context.encipher.ecb(true, &mut block);
     let top = u128::from_be_bytes(block);
     wipe_block(&mut block);
-    // Stretch is the top and 64 bits more; the offset its 128 bits from `bottom` on. Nonces are public.
+    // Stretch is `top` and 64 more bits; the offset is its 128 bits from `bottom` on. Nonces are public.
     let more = ((top >> 64) ^ (top >> 56)) as u64;
     (top << bottom | u128::from(more) << bottom >> 64).to_be_bytes()
 }
 
-/// The block that is not whole, if there is one.
+/// Enciphers or deciphers the incomplete last block, if there is one.
 fn last_block(context: &Context, sums: &mut OcbSums, rest: &mut [u8], encipher: bool) {
     if rest.is_empty() {
         return;
@@ -143,7 +143,7 @@ fn last_block(context: &Context, sums: &mut OcbSums, rest: &mut [u8], encipher: 
     wipe_block(&mut pad);
 }
 
-/// The whole tag.
+/// The whole tag of 16 bytes.
 fn finish(kernel: OcbKernel, context: &Context, sums: &mut OcbSums, aad: &[u8]) -> Block {
     let mut tag = xor(&xor(&sums.sum, &sums.offset), context.table.dollar());
     sums.wipe();

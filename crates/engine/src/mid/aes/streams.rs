@@ -1,8 +1,8 @@
-//! Many AES streams in lanes: CBC enciphering and CMAC, which are serial within one text, over many texts.
+//! Many AES streams in lanes: CBC enciphering and CMAC, which are serial within a text, over many texts.
 //!
-//! Texts are put into lanes in their order. All lanes run on by as many blocks as the shortest has left;
-//! lanes that ended take the next text, and when there is none, the last lane's, so that what runs is always
-//! a prefix. Nothing is allocated; keys, chaining values and last blocks are wiped.
+//! Texts are put into lanes in their order. All lanes advance by as many blocks as the shortest text has left. A lane
+//! whose text ended takes the next text. If there is none, it takes over the last lane, so that the lanes in use are
+//! always the first ones. Nothing is allocated; keys, chaining values and last blocks are wiped.
 
 use crate::low::aes::streams::{Kernel, LANES_MAX, LaneText, Lanes};
 use crate::low::aes::{Block, RoundKeys, Rounds};
@@ -11,19 +11,18 @@ use crate::low::{wipe_block, wipe_stack};
 
 /// One text for a lane.
 pub(crate) struct Stream<'a, T> {
-    /// The key.
+    /// The round keys of this text.
     pub(crate) keys: RoundKeys<'a>,
-    /// Chaining value, in and out.
+    /// The chaining value; updated.
     pub(crate) chain: &'a mut Block,
     /// The text, whole blocks.
     pub(crate) text: T,
-    /// One more block, of which nothing is written but the chaining value: the last of a CMAC, padded and
-    /// XORed with its subkey.
+    /// The padded last block of a CMAC, XORed with its subkey; only the chaining value is written for it.
     pub(crate) last: Option<Block>,
 }
 
-/// The kernel, where lanes are quicker than one stream after the other: setting up and wiping the lanes costs
-/// as much as some 60 blocks of one stream, and a single stream gains nothing.
+/// The kernel, if lanes are faster than one stream after the other. Setting up and wiping the lanes costs as much as
+/// some 60 blocks of one stream, and a single stream gains nothing.
 #[inline]
 pub(crate) fn choose(cpu: Cpu, streams: usize, bytes: usize) -> Option<Kernel> {
     if streams < 2 || bytes < BYTES_MIN {
@@ -32,19 +31,19 @@ pub(crate) fn choose(cpu: Cpu, streams: usize, bytes: usize) -> Option<Kernel> {
     Kernel::choose(cpu)
 }
 
-/// How many streams one batch would like.
+/// The number of streams that fills one batch.
 pub(crate) fn lanes(cpu: Cpu) -> usize {
     Kernel::choose(cpu).map_or(1, Kernel::lanes)
 }
 
-/// Text of all streams together from which on lanes pay.
+/// Lanes pay off from this many bytes of all streams together.
 const BYTES_MIN: usize = 1280;
 
-/// What becomes of a lane.
+/// The stream in a lane.
 struct Lane<'a> {
     chain: &'a mut Block,
     last: Option<Block>,
-    /// Blocks until the text ends.
+    /// The number of blocks left in the text.
     left: usize,
 }
 
@@ -54,7 +53,7 @@ pub(crate) fn run<'a, T: LaneText>(
     rounds: Rounds,
     mut streams: impl Iterator<Item = Stream<'a, T>>,
 ) {
-    // Lanes are worth their set-up only where there is something to put into them.
+    // Sets up lanes only if there is a stream.
     if let Some(first) = streams.next() {
         run_from(kernel, rounds, first, streams);
     }
@@ -81,7 +80,7 @@ fn run_from<'a, T: LaneText>(
         if blocks != 0 {
             lanes.run(kernel, used, blocks);
         }
-        // From the end, so that of lanes that end together none is moved.
+        // From the last lane, so that no lane that ends at the same time is moved.
         for at in (0..used).rev() {
             let Some(lane) = &mut state[at] else { continue };
             lane.left -= blocks;
@@ -90,7 +89,7 @@ fn run_from<'a, T: LaneText>(
             }
             if let Some(last) = &mut lane.last {
                 xor(lanes.chain(at), last);
-                // Where it lies: taken out, a copy would stay behind.
+                // Wiped in place: taking it out would leave a copy behind.
                 wipe_block(last);
                 lane.last = None;
                 lanes.follow_with(at, T::default());
@@ -110,7 +109,7 @@ fn run_from<'a, T: LaneText>(
             };
         }
     }
-    // Of sixteen lanes a round key may be there.
+    // With sixteen lanes, round keys may be left on the stack.
     wipe_stack();
 }
 
@@ -149,7 +148,7 @@ mod tests {
         if std::env::var_os("CRYPTAND_TEST_ALL").is_some_and(|value| value == "1") { all } else { all / 100 }
     }
 
-    /// Lengths around what a step takes, and now and then a long one.
+    /// Random lengths near the size of a step, and sometimes a long one.
     fn blocks(random: &mut Random) -> usize {
         match random.below(8) {
             0 => random.below(40),
@@ -201,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Every length from nothing to beyond two steps, alone and in every lane.
+    /// Every length from zero to more than two steps, alone and in every lane.
     #[test]
     fn every_length_in_every_lane() {
         for kernel in kernels() {

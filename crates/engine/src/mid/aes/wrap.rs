@@ -1,5 +1,4 @@
-//! AES key wrap without padding of its own: the wrapping function W of SP 800-38F over many keys, each under its own
-//! wrapping key.
+//! AES key wrap without padding: the wrapping function W of SP 800-38F over many keys, each under its own wrapping key.
 
 use super::super::cipher::CipherKey;
 use crate::algorithm::CipherDirection;
@@ -11,25 +10,25 @@ use crate::low::cpu::Cpu;
 use crate::low::wipe_block;
 use std::fmt;
 
-/// One request of a batch. The text is changed in place: its first semiblock is W's initial value, which whoever calls
-/// sets before wrapping and checks after unwrapping, in constant time.
+/// One request of a batch. The text is changed in place. Its first semiblock is W's initial value, which the caller
+/// sets before wrapping, and checks in constant time after unwrapping.
 pub struct KeyWrapItem<'a> {
-    /// The wrapping key, of AES.
+    /// The wrapping key, an AES key.
     pub key: &'a CipherKey,
-    /// Initial value and key, whole semiblocks of 8 bytes, three at least.
+    /// Initial value and key, at least three whole semiblocks of 8 bytes.
     pub data: &'a mut [u8],
-    /// How it went; where it is an error, the text is as it was.
+    /// The result of the request; after an error, the text is unchanged.
     pub result: Result<(), CipherError>,
 }
 
 impl<'a> KeyWrapItem<'a> {
-    /// A request not yet run.
+    /// A request not yet run, to wrap or unwrap `data` under `key`.
     pub fn new(key: &'a CipherKey, data: &'a mut [u8]) -> KeyWrapItem<'a> {
         KeyWrapItem { key, data, result: Ok(()) }
     }
 }
 
-/// The text may be a clear key and is not shown.
+/// Hides the text, which may be a clear key.
 impl fmt::Debug for KeyWrapItem<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut item = out.debug_struct("KeyWrapItem");
@@ -38,14 +37,14 @@ impl fmt::Debug for KeyWrapItem<'_> {
     }
 }
 
-/// Least semiblocks of a text (SP 800-38F, 5.3.1).
+/// The least number of semiblocks in a text (SP 800-38F, 5.3.1).
 const SEMIBLOCKS_MIN: usize = 3;
 
-/// Longest text in bytes that goes into lanes, which take 32 bytes of memory for each of it: 16 KiB. Keys of AES, and
-/// of HMAC up to 2048 bits, are shorter.
+/// The longest text in bytes that goes into lanes. Lanes take 32 bytes of memory for each byte of text, here 16 KiB.
+/// AES keys, and HMAC keys of up to 2048 bits, are shorter.
 const LANES_BYTES_MAX: usize = 512;
 
-/// Wraps or unwraps every text; each result is its own.
+/// Wraps or unwraps every text; each gets its own result.
 pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [KeyWrapItem<'_>]) {
     let encipher = direction == CipherDirection::Encipher;
     let kernel = Kernel::choose(cpu);
@@ -72,7 +71,7 @@ pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [KeyWrapIt
     }
 }
 
-/// Those of one length and one number of rounds go side by side.
+/// Runs texts of one length and one number of rounds side by side.
 fn side_by_side(kernel: Kernel, encipher: bool, texts: &mut [(RoundKeys<'_>, &mut [u8])]) {
     let kind = |(keys, data): &(RoundKeys<'_>, &mut [u8])| (data.len(), keys.rounds().count());
     texts.sort_by_key(kind);
@@ -91,7 +90,7 @@ fn side_by_side(kernel: Kernel, encipher: bool, texts: &mut [(RoundKeys<'_>, &mu
     }
 }
 
-/// One text by the library, a block at a time: SP 800-38F, algorithms 1 and 2.
+/// Wraps or unwraps one text with the library, one block at a time: SP 800-38F, algorithms 1 and 2.
 fn alone(schedule: &AesSchedule, encipher: bool, data: &mut [u8]) {
     let (semiblocks, _) = data.as_chunks_mut::<SEMIBLOCK>();
     let [first, rest @ ..] = semiblocks else { return };
@@ -136,7 +135,7 @@ mod tests {
         [Cpu::PORTABLE, Cpu::up_to_avx2(), Cpu::up_to_avx512()]
     }
 
-    /// By OpenSSL, with the first semiblock as the initial value.
+    /// Wraps with OpenSSL, with the first semiblock as the initial value.
     fn openssl(wrapping: &[u8], text: &[u8]) -> Vec<u8> {
         let initial = *text.first_chunk().unwrap();
         let mut wrapped = vec![0; text.len()];

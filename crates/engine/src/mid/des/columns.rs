@@ -1,4 +1,4 @@
-//! DES over columns: equal requests, whose keys are set and whose blocks are brought to the lanes with nothing between.
+//! DES over columns of equal requests: keys are set and blocks moved into lanes directly, without a queue.
 //!
 //! ```text
 //! raw keys        part by part to a pass's lanes, gone with the pass
@@ -7,10 +7,10 @@
 //! then            passes over texts and blocks take their lanes' part of a column as it is
 //! ```
 //!
-//! 1. Requests of one length begin and end together: there is no queue, no entry and no order to find.
+//! 1. Requests of one length begin and end together, so there is no queue, no entry and no sorting.
 //! 2. The form is chosen by the number of lanes, as for any batch (`forms.rs`).
-//! 3. Few texts that are not chained go block by block to the lanes, each with its key; more of them, a lane each,
-//!    whose keys are then set once for all blocks.
+//! 3. If there are few unchained texts, their blocks go one by one into lanes, each with its key. Otherwise each text
+//!    has a lane, whose keys are set once for all its blocks.
 
 use super::forms::{self, Forms, Job};
 use super::{DesKey, Group, Program};
@@ -24,31 +24,31 @@ use crate::low::wipe_bytes;
 use crate::mid::columns::{Column, ColumnMut, same_lanes};
 use std::ops::Range;
 
-/// DES keys of a batch of equal requests, one or several for each, kept from one pass to the next.
+/// DES keys of a batch of equal requests, one or several for each, kept between passes.
 ///
-/// Keys that [`crate::Engine::unwrap_des_columns`] puts here are known nowhere else: what is done with them is done by
-/// naming them ([`DesColumns::key`]). They are wiped when others take their place and when this is dropped. Memory is
-/// kept, so that of a value that is used again nothing is allocated.
+/// Keys from [`crate::Engine::unwrap_des_columns`] can only be used through [`DesColumns::key`]. They are wiped when
+/// others replace them and when this value is dropped. The memory is kept, so a value that is used again allocates
+/// nothing.
 #[derive(Default)]
 pub struct DesColumns {
     table: KeyTable,
     keys: Vec<(CipherAlgorithm, usize)>,
 }
 
-/// Keys as they come out of tokens, one for each request: enciphered in ECB.
+/// Wrapped keys from tokens, one for each request, enciphered in ECB.
 #[derive(Clone, Copy)]
 pub struct WrappedColumn<'a> {
-    /// What they are keys of: DES or TDES.
+    /// The algorithm of the wrapped keys: DES or TDES.
     pub algorithm: CipherAlgorithm,
-    /// The key of 16 or 24 bytes that each part of eight bytes is deciphered under, part by part: as many as parts, for
-    /// a master key is combined with another control vector for each, or one for all. Columns, and parts, that name the
-    /// same place in memory share passes.
+    /// The wrapping keys of 16 or 24 bytes: one for each eight-byte part, since a master key is combined with another
+    /// control vector for each, or one for all parts. Columns and parts whose wrapping keys are the same memory share
+    /// passes.
     pub under: &'a [&'a [u8]],
-    /// The wrapped keys.
+    /// The wrapped keys, one for each request.
     pub keys: Column<'a>,
 }
 
-/// The keys of a batch of equal requests: as they are, in a [`Column`], or one of those that [`DesColumns`] keeps.
+/// The keys of a batch of equal requests: raw keys in a [`Column`], or keys that [`DesColumns`] keeps.
 #[derive(Clone, Copy)]
 pub struct KeyColumn<'a>(pub(crate) Keys<'a>);
 
@@ -66,31 +66,31 @@ impl<'a> From<Column<'a>> for KeyColumn<'a> {
 }
 
 impl DesColumns {
-    /// None yet.
+    /// An empty value, without keys.
     pub fn new() -> DesColumns {
         DesColumns::default()
     }
 
-    /// How many requests it has keys for.
+    /// The number of requests for which there are keys.
     pub fn lanes(&self) -> usize {
         self.table.lanes()
     }
 
-    /// One of the keys of each request, counted in the order in which they were given; None beyond the last.
+    /// One of the keys of each request, numbered in the order in which they were given; `None` beyond the last.
     #[inline]
     pub fn key(&self, index: usize) -> Option<KeyColumn<'_>> {
         let (algorithm, first) = *self.keys.get(index)?;
         Some(KeyColumn(Keys::Kept { algorithm, table: &self.table, first }))
     }
 
-    /// Wipes all keys; memory is kept.
+    /// Wipes all keys; the memory is kept.
     pub fn clear(&mut self) {
         self.table.wipe();
         self.keys.clear();
     }
 }
 
-/// Keys are not shown.
+/// Shows no key.
 impl std::fmt::Debug for DesColumns {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "DesColumns({} keys of {} requests)", self.keys.len(), self.lanes())
@@ -98,7 +98,7 @@ impl std::fmt::Debug for DesColumns {
 }
 
 impl KeyColumn<'_> {
-    /// How many requests there are.
+    /// The number of requests.
     pub fn lanes(&self) -> usize {
         match self.0 {
             Keys::Raw(keys) => keys.lanes(),
@@ -116,7 +116,7 @@ impl KeyColumn<'_> {
 }
 
 impl Keys<'_> {
-    /// Sets the keys of a kernel to the first parts of those of some requests.
+    /// Sets a kernel's keys to the first `key_parts` parts of the keys of these requests.
     #[inline]
     fn set<F: Form, const LANES: usize>(
         &self,
@@ -143,7 +143,7 @@ impl Keys<'_> {
         }
     }
 
-    /// A part of the key of a request.
+    /// One part of a request's key.
     #[inline]
     fn part(&self, request: usize, part: usize) -> Block {
         match self {
@@ -153,7 +153,7 @@ impl Keys<'_> {
     }
 }
 
-/// Unwraps keys into the table.
+/// Unwraps keys into the table; `columns` is empty after an error.
 pub(crate) fn unwrap(
     cpu: Cpu,
     columns: &mut DesColumns,
@@ -175,7 +175,7 @@ pub(crate) fn unwrap(
             first += 1;
         }
     }
-    // Neighbours under the same key; whether they are the same is asked of places, for the keys are secret.
+    // Neighbours under the same key are deciphered together. Only addresses are compared, since the keys are secret.
     let under = |at: usize| wrapped.iter().flat_map(under_each).nth(at);
     let mut from = 0;
     while let Some(key) = under(from) {
@@ -209,14 +209,14 @@ fn check_wrapped(column: &WrappedColumn<'_>, lanes: usize) -> Result<(), ColumnE
     }
 }
 
-/// The key over each part.
+/// The wrapping key of each part.
 fn under_each<'a>(column: &WrappedColumn<'a>) -> impl Iterator<Item = &'a [u8]> {
     let parts = column.algorithm.key_bytes() / BLOCK_BYTES;
     let under = column.under;
     (0..parts).map(move |part| under[part.min(under.len() - 1)])
 }
 
-/// Any number of blocks under one key of TDES, in place; few of them with nothing around the kernel.
+/// Deciphers any number of blocks under one TDES key, in place. Few blocks go to the kernel directly.
 fn decipher_all(cpu: Cpu, key: &[u8], blocks: &mut [Block]) {
     let Some(key_parts) = DesKey::new(key) else { return };
     let (program, key) = (Program::of(Group::Tdes, key.len() == 2 * BLOCK_BYTES, false), &key_parts);
@@ -227,7 +227,7 @@ fn decipher_all(cpu: Cpu, key: &[u8], blocks: &mut [Block]) {
     }
 }
 
-/// At most a pass of blocks under one key.
+/// Deciphers at most a pass of blocks under one key.
 struct OneKey<'r> {
     program: Program,
     key: &'r DesKey,
@@ -246,7 +246,7 @@ impl Job for OneKey<'_> {
     }
 }
 
-/// MACs of texts of one length, begun with zeros; all columns are of as many requests.
+/// MACs of texts of one length, with zeros as first chaining value. All columns have the same number of requests.
 pub(crate) fn macs(cpu: Cpu, algorithm: MacAlgorithm, keys: Keys<'_>, texts: Column<'_>, macs: &mut [Block]) {
     let blocks = texts.bytes().div_ceil(BLOCK_BYTES);
     let (program, last, is_cmac): (_, &[Stage], _) = match algorithm {
@@ -333,8 +333,8 @@ impl Texts for Lanes<'_> {
     }
 }
 
-/// ECB or CBC of texts of one length, in place; all columns are of as many requests. A chaining value for each goes in
-/// as the block before its text and comes out as the last block of ciphertext.
+/// ECB or CBC of texts of one length, in place. All columns have the same number of requests. Each chaining value is
+/// the block before its text on entry, and the text's last ciphertext block on return.
 pub(crate) fn cipher(
     cpu: Cpu,
     algorithm: CipherAlgorithm,
@@ -376,11 +376,11 @@ pub(crate) fn cipher(
     }
 }
 
-/// Texts from which a pass of the form for many is cheaper than several of another: with two keys to be set for a block
-/// or a few, 4.4 us on Emerald Rapids, where a byte-sliced pass of 64 takes 1.2.
+/// From this many texts on, a pass of the widest form is cheaper than several of another. With two keys to set for one
+/// or a few blocks it takes 4.4 us on Emerald Rapids, a byte-sliced pass of 64 takes 1.2.
 const BLOCKS_WIDE_MIN: usize = 193;
 
-/// CBC enciphering, a lane for each text.
+/// CBC enciphering, one lane for each text.
 struct Chained<'r, 'a> {
     program: Program,
     keys: Keys<'r>,
@@ -418,7 +418,7 @@ impl Job for Chained<'_, '_> {
     }
 }
 
-/// Blocks that do not wait for each other, a lane for each text.
+/// A job for texts whose blocks do not depend on each other: one text in each lane.
 struct Side<'r, 'a> {
     program: Program,
     keys: Keys<'r>,
@@ -458,13 +458,13 @@ impl Job for Side<'_, '_> {
     }
 }
 
-/// The same, a lane for each block: for few texts.
+/// As [`Side`], but one lane for each block: for few texts.
 struct Each<'r, 'a> {
     program: Program,
     keys: Keys<'r>,
     chains: Option<&'r mut [Block]>,
     texts: &'r mut ColumnMut<'a>,
-    /// Blocks done, those of all texts in a row.
+    /// The number of blocks done, counted over all texts in a row.
     first: usize,
 }
 
@@ -500,7 +500,8 @@ impl Job for Each<'_, '_> {
     }
 }
 
-/// Puts a block to its place; of CBC, the ciphertext before it is added, and the one it replaces is the next to be.
+/// Stores a block in its place. For CBC, XORs the ciphertext before it, and keeps the block that it replaces as the
+/// next one's.
 #[inline]
 fn give(text: &mut [u8], at: usize, block: Block, chain: Option<&mut Block>) {
     let place = &mut text[at..].as_chunks_mut().0[0];

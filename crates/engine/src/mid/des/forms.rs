@@ -1,4 +1,4 @@
-//! Which form of `low::des` does what, and the lanes of a pass.
+//! The choice of the form of `low::des` for a job, and the lanes of a pass.
 //!
 //! ```text
 //!            1 .. 8 .. 16 .. 24 | 25 .. 64 ........ 256 | 257 ......... 512 ......
@@ -7,21 +7,20 @@
 //! portable   bit-sliced, 64 lanes a pass
 //! ```
 //!
-//! 1. The choice is by the number of lanes alone: nothing of what a pass takes depends on keys or texts.
-//! 2. A pass takes the same time however few of its lanes are filled, so a text that is not whole wide
-//!    passes is cut, and its rest runs in the narrow form where that is cheaper.
-//! 3. Rows, in one to three vectors, wait less and carry less than a byte-sliced pass, down to half of its time for up
-//!    to eight lanes. Four vectors take more time than it; their keys, made one at a time, do so from three on.
-//! 4. With AVX2 rows take the time of the lanes that there are, 0.33 us for a block of TDES alone and 0.23 a lane for
-//!    more (Sapphire Rapids), and so does a round of streams: it ends, and the streams left begin another, when a third
-//!    of them has ended, whether others wait or not.
-//! 5. Without AVX2 every form is bit-sliced. A single block of TDES costs a whole pass, 2.3 us, where code
-//!    that reads tables takes 0.15: that is the price of constant time.
+//! 1. The choice depends only on the number of lanes: the time of a pass does not depend on keys or texts.
+//! 2. A pass takes the same time however few of its lanes are filled. So a text that is not whole wide passes is split,
+//!    and its rest runs in the narrow form if that is cheaper.
+//! 3. Rows, in one to three vectors, wait less and move less data than a byte-sliced pass: down to half its time for up
+//!    to eight lanes. Four vectors would take longer, and if their keys are made one at a time, even three.
+//! 4. With AVX2, rows take time per filled lane: 0.33 us for a single block of TDES, and 0.23 a lane for more (Sapphire
+//!    Rapids). A round of streams therefore ends when a third of them have ended, whether others wait or not, and the
+//!    rest begins another round.
+//! 5. Without AVX2 every form is bit-sliced. A single block of TDES costs a whole pass, 2.3 us, compared with 0.15 for
+//!    code that reads tables: that is the price of constant time.
 //!
 //! Dropped: bit-sliced vectors of AVX2 for up to 64 lanes (a pass of 256 takes a sixth longer than one of 64 in words,
-//! a single block of CBC twice as long); keeping the schedules of a key (9 KiB a part in the form of the
-//! kernel: setting 64 keys takes 76 ns, fetching schedules from memory would take longer). Which form takes how long:
-//! `docs/engine.md`.
+//! a single block of CBC twice as long); keeping the schedules of a key (9 KiB a part in the kernel's form: setting 64
+//! keys takes 76 ns, fetching schedules from memory would take longer). `docs/engine.md` lists the times of the forms.
 
 use super::{DesKey, Program};
 use crate::low::cpu::Cpu;
@@ -37,14 +36,14 @@ use crate::low::des::{
 };
 use crate::low::wipe_bytes;
 
-/// Work that any form can do.
+/// A job that any form can run.
 pub(crate) trait Job {
     type Output;
-    /// Does it. `LANES` is the form's.
+    /// Runs the job. `LANES` is the form's number of lanes.
     fn run<F: Form, const LANES: usize>(self, token: F::Token) -> Self::Output;
 }
 
-/// Runs a job in the form that is cheapest for so many lanes.
+/// Runs a job in the form that is cheapest for this many lanes.
 pub(crate) fn in_fitting_form<J: Job>(cpu: Cpu, lanes: usize, job: J) -> J::Output {
     if let Some(token) = cpu.avx512 {
         return match lanes {
@@ -66,7 +65,7 @@ pub(crate) fn in_fitting_form<J: Job>(cpu: Cpu, lanes: usize, job: J) -> J::Outp
     job.run::<BitSliced64, 64>(())
 }
 
-/// Requests that a batch would like: so many that more would gain little.
+/// The number of requests that fills a batch: more would gain little.
 pub(crate) fn lanes(cpu: Cpu) -> usize {
     match cpu {
         Cpu { avx512: Some(_), .. } => 64,
@@ -75,18 +74,18 @@ pub(crate) fn lanes(cpu: Cpu) -> usize {
     }
 }
 
-/// The forms of a level by their lanes.
+/// The forms of a level, by their numbers of lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Forms {
-    /// Up to so many lanes there are forms for fewer than the narrow one's; 0 for none.
+    /// The greatest number of lanes that a row form serves; 0 if there is none.
     pub(crate) rows_max: usize,
-    /// Whether those take the time of the lanes that are filled, rather than of all.
+    /// Whether row forms take time per filled lane, rather than per pass.
     rows_by_lane: bool,
-    /// Lanes of the form for few.
+    /// The number of lanes of the form for few.
     pub(crate) narrow: usize,
-    /// Lanes of the form for many.
+    /// The number of lanes of the form for many.
     pub(crate) wide: usize,
-    /// From so many lanes on the form for many is cheaper.
+    /// From this many lanes on the form for many is cheaper.
     pub(crate) wide_min: usize,
 }
 
@@ -111,7 +110,8 @@ impl Forms {
         }
     }
 
-    /// With fewer streams than this a round in the form of so many lanes ends, since they are cheaper in another.
+    /// A round in the form of `lanes` lanes ends when fewer streams than this are left, since another form is then
+    /// cheaper.
     pub(crate) fn lanes_min(self, lanes: usize) -> usize {
         if lanes > self.narrow {
             self.wide_min
@@ -124,26 +124,26 @@ impl Forms {
         }
     }
 
-    /// Whether the form of so many lanes takes the time of those that are filled.
+    /// Whether the form of `lanes` lanes takes time per filled lane.
     pub(crate) fn is_by_lane(self, lanes: usize) -> bool {
         lanes < self.narrow && self.rows_by_lane
     }
 }
 
-/// The keys of a pass, part by part as the kernels take them; zero when dropped.
+/// The keys of a pass, in columns of one part each, as the kernels take them; wiped when dropped.
 pub(crate) struct KeyColumns<const LANES: usize> {
     parts: [[Block; LANES]; KEYS_MAX],
     lanes: usize,
 }
 
 impl<const LANES: usize> KeyColumns<LANES> {
-    /// None yet.
+    /// Room for keys, without any.
     #[inline]
     pub(crate) fn new() -> KeyColumns<LANES> {
         KeyColumns { parts: [[[0; BLOCK_BYTES]; LANES]; KEYS_MAX], lanes: 0 }
     }
 
-    /// The key of the next lane; `LANES` at most.
+    /// Adds the key of the next lane, at most `LANES` keys.
     #[inline]
     pub(crate) fn push(&mut self, key: &DesKey) {
         for (column, part) in self.parts.iter_mut().zip(key.parts()) {
@@ -152,7 +152,7 @@ impl<const LANES: usize> KeyColumns<LANES> {
         self.lanes += 1;
     }
 
-    /// Sets the keys of a kernel to the first parts of these.
+    /// Sets a kernel's keys to the first `key_parts` parts of these keys.
     pub(crate) fn set<F: Form>(&self, token: F::Token, keys: &mut F::Keys, key_parts: usize) {
         for (index, column) in self.parts[..key_parts].iter().enumerate() {
             F::set_keys(token, keys, index, &column[..self.lanes]);
@@ -168,7 +168,7 @@ impl<const LANES: usize> Drop for KeyColumns<LANES> {
     }
 }
 
-/// One block for each key, in place.
+/// Runs the program on one block for each key, in place.
 pub(crate) fn own_blocks<'k>(
     cpu: Cpu,
     program: Program,
@@ -205,13 +205,13 @@ impl<'k, K: Fn(usize) -> &'k DesKey> Job for OwnBlocks<'_, K> {
     }
 }
 
-/// Texts up to which [`mdc`], of as many as it takes, one call after the other, is cheaper than passes of all of them.
+/// Up to this many texts, calling [`mdc`] for them in groups is cheaper than passes of all of them.
 pub(crate) fn mdc_texts(cpu: Cpu) -> usize {
     if cpu.avx512.is_some() { usize::MAX } else { 1 }
 }
 
-/// As many blocks of each text as the shortest has, into the states of MDC-2 or MDC-4; so many texts as [`Form::mdc`]
-/// takes.
+/// Hashes texts with MDC-2 or MDC-4 into `states`, as many blocks of each as the shortest has. Takes at most as many
+/// texts as [`Form::mdc`].
 pub(crate) fn mdc(cpu: Cpu, four: bool, states: &mut [Pair], texts: &[&[Block]]) {
     in_fitting_form(cpu, 2 * texts.len(), Mdc { four, states, texts });
 }
@@ -233,20 +233,21 @@ impl Job for Mdc<'_> {
 /// Lanes of a vector of the row form.
 const ROWS_LANES: usize = 8;
 
-/// Lanes up to which the row form is cheaper than a byte-sliced pass.
+/// Up to this many lanes the row form is cheaper than a byte-sliced pass.
 const ROWS_LANES_MAX: usize = 24;
 
-/// From so many on it is not.
+/// From this many lanes on the row form is not cheaper.
 const ROWS_LANES_PAST: usize = ROWS_LANES_MAX + 1;
 
-/// Lanes up to which the row form of AVX2 is cheaper than a bit-sliced pass of 64 in words, on Sapphire Rapids: 0.22 to
-/// 0.24 us a lane against 3.7 to 3.8 us (TDES-CBC, a block of each stream), so up to the 16th or 17th; of blocks that
-/// do not wait for each other alike.
+/// Up to this many lanes the row form of AVX2 is cheaper than a bit-sliced pass of 64 in words, on Sapphire Rapids. It
+/// takes 0.22 to 0.24 us a lane, the pass 3.7 to 3.8 us (TDES-CBC, a block of each stream), so up to the 16th or 17th
+/// lane. The same holds for blocks that do not wait for each other.
 const ROWS_LANES_MAX_AVX2: usize = 16;
 
-/// Lanes from which a bit-sliced pass of 512 is cheaper than byte-sliced passes of 64. TDES: 1.4 to 1.8 us, by
-/// how many lanes are filled, against 0.3 us, so from the fifth of those on; at 320 streams both are equal.
+/// From this many lanes on a bit-sliced pass of 512 is cheaper than byte-sliced passes of 64. For TDES it takes 1.4 to
+/// 1.8 us, depending on the filled lanes, and those 0.3 us each, so from the fifth of those on; at 320 streams both are
+/// equal.
 const WIDE_LANES_MIN: usize = 257;
 
-/// The same for AVX2: a pass of 256 takes a sixth longer than one of 64 in words.
+/// As [`WIDE_LANES_MIN`], for AVX2: a pass of 256 takes a sixth longer than one of 64 in words.
 const WIDE_LANES_MIN_AVX2: usize = 65;

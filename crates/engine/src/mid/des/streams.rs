@@ -1,5 +1,5 @@
-//! Chained DES over many streams at once: CBC encipherment and CBC-MACs. The blocks of one stream wait for
-//! each other, so a lane belongs to a stream.
+//! Chained DES over many streams at once: CBC encipherment and CBC-MACs. The blocks of one stream wait for each other,
+//! so each stream has a lane.
 //!
 //! ```text
 //! queue, longest first:  a a a a a a|b b b b b|c c c c|d d d|e e|f|g
@@ -15,23 +15,23 @@
 //!                        ...                                what comes after is thrown away
 //! ```
 //!
-//! 1. Longest first: no long stream begins when all others have ended, and neighbours end together.
-//! 2. Refilling a lane means setting the keys of all lanes, for the kernels work on all of them at once.
-//!    That costs about as much as a block of TDES; so it is done when a third of the lanes has ended.
-//! 3. While streams wait, a step ends where that third does; while none waits it takes whole pieces.
-//! 4. What is left of a round goes on in a form of fewer lanes as soon as that is cheaper. Where a form takes the time
-//!    of the lanes that are filled, a round ends with that third even if none waits.
-//! 5. Requests of one length, the common case, have no steps but for a last part of a line: one look finds how many
-//!    lines all lanes have, and the kernel takes them without a word to this scheduler. So do mixed lengths until the
-//!    shortest of a round ends; from there on blocks are copied to pieces and back, a step at a time.
-//! 6. Where all streams of a round end in it, which is so for requests of one length, the last step of
-//!    X9.19 runs on the spot under the keys that are set; for the others it is done in one pass at the end.
+//! 1. Longest first, so that no long stream begins when all others have ended, and neighbours end together.
+//! 2. Refilling a lane means setting the keys of all lanes, since the kernels process all of them at once. That costs
+//!    about as much as a block of TDES, so it is done when a third of the lanes have ended.
+//! 3. While streams wait, a step ends when that third has ended; otherwise it takes whole pieces.
+//! 4. The rest of a round continues in a form of fewer lanes as soon as that is cheaper. In a form whose time depends
+//!    on the filled lanes, a round ends with that third even if no stream waits.
+//! 5. Requests of one length, the common case, need steps only for a last part of a line: one comparison finds the
+//!    number of lines that all lanes have, and the kernel takes all of them at once. The same holds for mixed lengths
+//!    until the shortest text of a round ends; then blocks are copied to pieces and back, one step at a time.
+//! 6. If all streams of a round end in it, as requests of one length do, the last step of X9.19 runs at once under the
+//!    keys that are set. For other streams it runs in one pass at the end.
 //!
-//! Where the time goes: `docs/engine.md`, *Streams where they lie*.
+//! `docs/engine.md`, *Streams where they lie*, shows how the time is spent.
 //!
 //! Dropped: a step per block (gathering one block of each stream takes a third of the time); a step as long as the
 //! shortest stream (many short steps for mixed lengths); keys, chaining values and the first piece of a lane set up in
-//! one loop (4 % slower than three loops); prefetching the next lines of each stream while a piece is worked on (2 %
+//! one loop (4 % slower than three loops); prefetching the next lines of each stream while a piece is processed (2 %
 //! for 512 streams that are copied, nothing for those that are not, and nothing for fewer).
 
 use super::forms::{self, Forms, Job, KeyColumns};
@@ -42,37 +42,37 @@ use crate::low::des::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage, wipe
 use crate::low::wipe_bytes;
 use std::cmp::Reverse;
 
-/// Streams by their index in the table of a batch.
+/// The streams of a batch, by their index in its table.
 pub(crate) trait Streams {
-    /// The key.
+    /// The key of a stream.
     fn key(&self, stream: usize) -> &DesKey;
 
-    /// Where the chaining value is kept between rounds.
+    /// The place that keeps a stream's chaining value between rounds.
     fn chain(&mut self, stream: usize) -> &mut Block;
 
-    /// So many whole lines come next, with nothing to be added to them. `left` is how many blocks are.
+    /// The number of whole lines that come next in a stream with `left` blocks left, and to which nothing must be
+    /// added.
     fn lines(&self, stream: usize, left: usize) -> usize;
 
-    /// Lends what is left of the texts of the queue, as whole lines, to `work`; one stream at least, and `LANES` at
-    /// most.
+    /// Lends the rest of the queue's texts as whole lines to `work`. The queue has one to `LANES` streams.
     fn lend<const LANES: usize>(&mut self, queue: &[Entry], work: impl LineWork);
 
-    /// Copies as many blocks as are left, at most a piece, to the start of `piece`. What follows them there
+    /// Copies the next blocks, at most a piece of the `left` blocks, to the start of `piece`. The rest of the piece
     /// does not matter.
     fn load(&self, stream: usize, left: usize, piece: &mut Piece);
 
-    /// Takes the first `count` blocks back, enciphered. `left` as for [`Streams::load`].
+    /// Stores the first `count` blocks, now enciphered. `left` is as for [`Streams::load`].
     fn store(&mut self, stream: usize, left: usize, piece: &Piece, count: usize);
 }
 
-/// What is done with lines.
+/// Work on the texts of streams, which are lent as whole lines.
 pub(crate) trait LineWork {
     fn run<L: Lines + ?Sized>(self, lines: &mut L);
 }
 
 /// Runs all streams of the queue to their ends; the order of the queue changes.
 pub(crate) fn run<S: Streams>(cpu: Cpu, program: Program, streams: &mut S, queue: &mut [Entry]) {
-    // Equal lengths stay as they are, which is found in one look.
+    // Sorting equal lengths changes nothing, and takes one comparison each.
     queue.sort_unstable_by_key(|entry| Reverse(entry.left));
     let mut ended = 0;
     while ended < queue.len() {
@@ -88,8 +88,8 @@ pub(crate) fn run<S: Streams>(cpu: Cpu, program: Program, streams: &mut S, queue
     }
 }
 
-/// Streams of one form until lanes are to be refilled. The output is how many have ended: they are at the
-/// front of `waiting` then.
+/// Runs streams in one form until lanes must be refilled. The output is the number of streams that ended, which are
+/// then at the front of `waiting`.
 struct Round<'r, S> {
     cpu: Cpu,
     program: Program,
@@ -113,7 +113,7 @@ impl<S: Streams> Job for Round<'_, S> {
         let mut keys = F::empty_keys(token);
         let key_parts = if has_last_step { Program::RETAIL.key_parts } else { program.key_parts };
         let mut chains = begin::<F, S, LANES>(token, &mut keys, key_parts, streams, queue);
-        // The last chaining value of each lane that has ended; in `chains` nonsense takes its place.
+        // The last chaining value of each lane that has ended, since `chains` continues with meaningless values.
         let mut ends = chains;
         let mut ended = queue.iter().filter(|entry| entry.left == 0).count();
         if ended == 0 {
@@ -138,7 +138,7 @@ impl<S: Streams> Job for Round<'_, S> {
             wipe_pieces(&mut pieces[..lanes]);
         }
         if has_last_step && ended == lanes {
-            // In `chains`, of no more use: every lane has ended.
+            // Computed in `chains`, which is no longer needed: every lane has ended.
             chains = ends;
             F::blocks(token, &keys, Program::RETAIL.stages, &mut chains[..lanes]);
             for ((end, last), entry) in ends.iter_mut().zip(&chains).zip(&mut *queue) {
@@ -157,7 +157,8 @@ impl<S: Streams> Job for Round<'_, S> {
     }
 }
 
-/// Moves every lane on by the whole lines that all of them have; the output is how many ended. None had.
+/// Advances every lane by the whole lines that all of them have. Returns how many streams ended; none may have ended
+/// before.
 #[inline]
 fn take_lines<F: Form, S: Streams, const LANES: usize>(
     token: F::Token,
@@ -182,7 +183,7 @@ fn take_lines<F: Form, S: Streams, const LANES: usize>(
     ended
 }
 
-/// So many pieces of each lane.
+/// CBC over this many pieces of each lane.
 struct Pieces<'r, F: Form> {
     token: F::Token,
     keys: &'r F::Keys,
@@ -197,7 +198,7 @@ impl<F: Form> LineWork for Pieces<'_, F> {
     }
 }
 
-/// The last step of X9.19 for streams that ended at different times; the output is how many were done.
+/// The last step of X9.19 for streams that ended at different times. The output is the number of streams done.
 struct LastSteps<'r, S> {
     streams: &'r mut S,
     late: &'r [Entry],
@@ -221,7 +222,7 @@ impl<S: Streams> Job for LastSteps<'_, S> {
     }
 }
 
-/// Sets the keys of the streams and hands out their chaining values.
+/// Sets the keys of the streams, and returns their chaining values.
 #[inline]
 fn begin<F: Form, S: Streams, const LANES: usize>(
     token: F::Token,
@@ -241,13 +242,13 @@ fn begin<F: Form, S: Streams, const LANES: usize>(
     chains
 }
 
-/// Blocks of the next step while none waits.
+/// The number of blocks in the next step if no stream waits.
 fn longest_step(queue: &[Entry]) -> usize {
     queue.iter().fold(0, |longest, entry| longest.max(entry.left)).min(PIECE_BLOCKS)
 }
 
-/// Blocks of the next step while others wait: until so many lanes have ended, counted from the round's
-/// beginning, but at most a piece.
+/// The number of blocks in the next step if streams wait: until `ends_wanted` lanes have ended since the round began,
+/// but at most a piece.
 fn step_to_refill(queue: &[Entry], ends_wanted: usize) -> usize {
     let mut ends = [0; PIECE_BLOCKS + 1];
     for entry in queue {
@@ -263,7 +264,7 @@ fn step_to_refill(queue: &[Entry], ends_wanted: usize) -> usize {
     PIECE_BLOCKS
 }
 
-/// Hands the step's blocks back and moves every lane on; the output is how many ended.
+/// Stores the step's blocks and advances every lane; returns how many streams ended.
 #[inline]
 fn take_step<S: Streams>(
     streams: &mut S,
@@ -289,7 +290,7 @@ fn take_step<S: Streams>(
     ended
 }
 
-/// Moves the entries that are wanted to the front and counts them.
+/// Moves the wanted entries to the front, and returns their number.
 fn to_front(queue: &mut [Entry], is_wanted: impl Fn(&Entry) -> bool) -> usize {
     let mut front = 0;
     for index in 0..queue.len() {
@@ -301,7 +302,7 @@ fn to_front(queue: &mut [Entry], is_wanted: impl Fn(&Entry) -> bool) -> usize {
     front
 }
 
-/// A round ends while others wait when one in so many of its lanes has ended. Fewer at a time set keys too
-/// often, more leave lanes idle. Of 2, 3, 4, 6, 8 and 12, over TDES and X9.19 of 1 to 100 blocks, 3 is best or
-/// within 5 % of it; 12 is a tenth slower.
+/// A round ends while others wait once one in this many of its lanes has ended. Ending it earlier sets keys too often,
+/// later leaves lanes idle. Of 2, 3, 4, 6, 8 and 12, over TDES and X9.19 of 1 to 100 blocks, 3 is best or within 5 % of
+/// it; 12 is a tenth slower.
 const REFILL_SHARE: usize = 3;

@@ -1,22 +1,20 @@
 //! DES over blocks that do not wait for each other: ECB, CBC decipherment, CTR.
 //!
 //! ```text
-//! a text alone:    lanes are its blocks, one key in all       | t0 t1 t2 t3 t4 t5 t6 t7 |
+//! a text alone:    lanes are its blocks, one key in all lanes  | t0 t1 t2 t3 t4 t5 t6 t7 |
 //! texts together:  lanes are the blocks of short texts,       | a0 a1 b0 c0 c1 c2 d0 e0 |
 //!                  each under the key of its own              | A  A  B  C  C  C  D  E  |
 //! texts under one  lanes are the blocks of all of them,       | a0 a1 a2 b0 b1 b2 b3 c0 |
 //! key:             one key in all                             | K  K  K  K  K  K  K  K  |
 //! ```
 //!
-//! 1. A text that fills passes of the narrow form goes alone: one key is cheaper to set than one per lane.
-//!    Its whole wide passes run in the wide form, the rest in narrower ones where that is cheaper.
-//! 2. Shorter texts share passes, where that makes fewer of them.
-//! 3. Texts under one key that stand side by side in the batch, as packets of one connection do, are cut as one text
-//!    would be: 47 texts of 178 blocks are 17 wide passes, where each by itself is three narrow ones. Their blocks are
-//!    copied into the lanes and back, but for whole wide passes of a long text. That they have one key is seen by its
-//!    address.
-//! 4. A text may reach over the border of two shared passes: what its chaining value must be between them
-//!    is kept in the request.
+//! 1. A text that fills passes of the narrow form goes alone, since one key is cheaper to set than one per lane. Its
+//!    whole wide passes run in the wide form, the rest in narrower ones if that is cheaper.
+//! 2. Shorter texts share passes, if that needs fewer of them.
+//! 3. Neighbouring texts under one key, such as packets of one connection, are divided as if they were one text: 47
+//!    texts of 178 blocks are 17 wide passes, whereas each by itself is three narrow ones. Their blocks are copied into
+//!    the lanes and back, except for whole wide passes of a long text. Keys count as equal if their address is equal.
+//! 4. A text may extend over two shared passes; its request keeps the chaining value between them.
 
 use super::forms::{self, Forms, Job, KeyColumns};
 use super::{DesKey, Entry, Program};
@@ -57,7 +55,7 @@ pub(crate) fn run(cpu: Cpu, mode: Mode, program: Program, items: &mut [CipherIte
     }
 }
 
-/// Runs neighbours under one key that together fill passes. What remains is the front of the queue.
+/// Runs neighbours under one key that together fill passes. Returns the other entries, moved to the front of the queue.
 fn run_under_one_key<'q>(
     cpu: Cpu,
     mode: Mode,
@@ -94,7 +92,7 @@ fn run_under_one_key<'q>(
     &mut queue[..others]
 }
 
-/// What a text has of whole wide passes, where it lies; gives the number of blocks.
+/// Runs the whole wide passes at the start of a text, in place; returns their number of blocks.
 fn run_wide_passes(
     cpu: Cpu,
     forms: Forms,
@@ -114,7 +112,7 @@ fn run_wide_passes(
     blocks
 }
 
-/// Whole blocks under one key, in ECB.
+/// ECB of whole blocks under one key, in place.
 pub(super) fn ecb_alone(cpu: Cpu, program: Program, key: &DesKey, data: &mut [u8]) {
     alone(cpu, Mode::Ecb, program, key, &mut [0; BLOCK_BYTES], data);
 }
@@ -130,7 +128,7 @@ fn alone(cpu: Cpu, mode: Mode, program: Program, key: &DesKey, chain: &mut Block
     let blocks = bytes.div_ceil(BLOCK_BYTES);
     let rest = blocks % forms.wide;
     let in_wide = if rest >= forms.wide_min { blocks } else { blocks - rest };
-    // Few blocks behind whole narrow passes are cheaper in rows.
+    // A few last blocks after whole narrow passes are cheaper in rows.
     let rest = (blocks - in_wide) % forms.narrow;
     let in_rows = if rest <= forms.rows_max { rest } else { 0 };
     let (head, tail) = data.split_at_mut(bytes.min((blocks - in_rows) * BLOCK_BYTES));
@@ -143,7 +141,7 @@ fn alone(cpu: Cpu, mode: Mode, program: Program, key: &DesKey, chain: &mut Block
     }
 }
 
-/// One text, or a part of it.
+/// One text, or part of a text, under one key.
 struct Alone<'r> {
     mode: Mode,
     program: Program,
@@ -173,17 +171,17 @@ impl Job for Alone<'_> {
     }
 }
 
-/// One pass over texts, in their order; under one key as many passes as they fill.
+/// One pass over texts, in their order; if all have one key, as many passes as they fill.
 struct Shared<'r, 'a> {
     mode: Mode,
     program: Program,
     items: &'r mut [CipherItem<'a>],
     queue: &'r mut [Entry],
-    /// The key of all of them; None where each lane takes its own.
+    /// The key of all texts; `None` if each lane has its own.
     key: Option<&'r DesKey>,
 }
 
-/// What passes have done: so many blocks, and so many requests from the front of the queue to their ends.
+/// The result of passes: the number of blocks done, and of requests at the front of the queue that ended.
 struct Done {
     blocks: usize,
     items: usize,
@@ -218,7 +216,7 @@ impl Job for Shared<'_, '_> {
             F::blocks(token, &keys, program.stages, &mut blocks[..lanes]);
             scatter(mode, items, queue, &blocks[..lanes], &mut done);
             left -= lanes;
-            // What does not fill a pass has a fitting form of its own.
+            // An incomplete pass runs in a form that fits it.
             if left < LANES {
                 break;
             }
@@ -228,7 +226,7 @@ impl Job for Shared<'_, '_> {
     }
 }
 
-/// Brings the next blocks of the queue to the lanes; gives the number of lanes that have one.
+/// Copies the next blocks of the queue into the lanes; returns the number of lanes in use.
 #[inline]
 fn gather(mode: Mode, items: &[CipherItem<'_>], queue: &[Entry], lanes: &mut [Block]) -> usize {
     let mut used = 0;
@@ -243,13 +241,13 @@ fn gather(mode: Mode, items: &[CipherItem<'_>], queue: &[Entry], lanes: &mut [Bl
     used
 }
 
-/// Brings what left the lanes back to the requests, from the first that has not ended.
+/// Copies the blocks of the lanes back to the requests, starting with the first that has not ended.
 #[inline]
 fn scatter(mode: Mode, items: &mut [CipherItem<'_>], queue: &mut [Entry], lanes: &[Block], done: &mut Done) {
     let mut at = 0;
     for entry in &mut queue[done.items..] {
         let taken = entry.left.min(lanes.len() - at);
-        // Of some whole wide passes were all that they had.
+        // Texts that consisted of whole wide passes have no blocks left.
         if taken > 0 {
             take(mode, &mut items[entry.item as usize], entry.left, &lanes[at..][..taken]);
             at += taken;
@@ -263,7 +261,7 @@ fn scatter(mode: Mode, items: &mut [CipherItem<'_>], queue: &mut [Entry], lanes:
     done.blocks += at;
 }
 
-/// What enters the lanes for the next blocks of a text.
+/// The inputs of the lanes for the next blocks of a text: its blocks, or its counters.
 #[inline]
 fn fill(mode: Mode, item: &CipherItem<'_>, left: usize, lanes: &mut [Block]) {
     if mode == Mode::Ctr {
@@ -279,7 +277,7 @@ fn fill(mode: Mode, item: &CipherItem<'_>, left: usize, lanes: &mut [Block]) {
     }
 }
 
-/// Makes what left the lanes the next blocks of the text.
+/// Turns the outputs of the lanes into the next blocks of the text.
 #[inline]
 fn take(mode: Mode, item: &mut CipherItem<'_>, left: usize, lanes: &[Block]) {
     let blocks = item.data.len().div_ceil(BLOCK_BYTES);

@@ -7,17 +7,17 @@ use crate::low::curves::{
 };
 use crate::low::wipe_bytes;
 
-/// Bytes of a private, a public and a shared value.
+/// Length of a private, public or shared value in bytes.
 const BYTES: usize = 32;
-/// Public values that are made at once.
+/// At most this many public values are computed at once.
 pub(super) const PUBLICS_MAX: usize = QUOTIENTS_MAX * LANES;
 
-/// The results of eight requests; wiped when dropped.
+/// The shared secrets of eight requests; wiped when dropped.
 pub(super) struct Shared(Secret<DIGITS>);
 
 impl Shared {
-    /// Computes them for so many requests (one to eight), given the private and the public value of each. Lanes left
-    /// over repeat one.
+    /// Computes the shared secrets of `filled` requests (one to eight); `request` returns the private and public value
+    /// of each. Unused lanes repeat the first.
     pub(super) fn compute<'a>(
         &mut self,
         token: Option<Avx512>,
@@ -28,7 +28,7 @@ impl Shared {
         for lane in 0..LANES {
             let [private, public] = request(if lane < filled { lane } else { 0 });
             load_scalar(&mut scalars.0, lane, private);
-            // RFC 7748, 5: a point's highest bit is not looked at.
+            // RFC 7748, 5: the highest bit of a point is ignored.
             let mut point = *public;
             point[31] &= 0x7f;
             load(&mut points.0, lane, &mut point);
@@ -36,12 +36,13 @@ impl Shared {
         x25519(token, &scalars.0, &points.0, &mut self.0.0);
     }
 
-    /// Nothing yet.
+    /// Room for results, without any.
     pub(super) fn none() -> Shared {
         Shared(Secret::zero())
     }
 
-    /// Writes one lane's; false, and zeros, if it is zero, as it is where the point has a small order.
+    /// Writes the shared secret of a lane. If it is zero, as for a point of small order, returns false and writes
+    /// zeros.
     #[must_use]
     pub(super) fn store(&self, lane: usize, out: &mut [u8; BYTES]) -> bool {
         store(&self.0.0, lane, out)
@@ -50,17 +51,17 @@ impl Shared {
 
 /// Public values of up to [`PUBLICS_MAX`] private ones.
 pub(super) struct Publics {
-    /// The values, where there were fractions.
+    /// Fractions first, and the values in their place after the division.
     numbers: [Secret<{ 2 * DIGITS }>; QUOTIENTS_MAX],
 }
 
 impl Publics {
-    /// Nothing yet.
+    /// Room for results, without any.
     pub(super) fn none() -> Publics {
         Publics { numbers: std::array::from_fn(|_| Secret::zero()) }
     }
 
-    /// Computes them for so many private values, one at the least.
+    /// Computes the public values of `filled` private ones, at least one.
     pub(super) fn compute<'a>(
         &mut self,
         token: Option<Avx512>,
@@ -79,7 +80,7 @@ impl Publics {
         quotients(token, &mut self.numbers[..eights]);
     }
 
-    /// Writes one; false if it is zero, which none is unless something went wrong.
+    /// Writes a public value. Returns false if it is zero, which happens only after a fault.
     #[must_use]
     pub(super) fn store(&self, at: usize, out: &mut [u8; BYTES]) -> bool {
         let number = self.numbers.get(at / LANES).and_then(|numbers| numbers.0.first_chunk());
@@ -87,7 +88,7 @@ impl Publics {
     }
 }
 
-/// Puts a private value into a lane: three bits are cleared, one is set (RFC 7748, 5).
+/// Puts a private value into a lane, with three bits cleared and one set (RFC 7748, 5).
 fn load_scalar(rows: &mut Number, lane: usize, private: &[u8; BYTES]) {
     let mut scalar = *private;
     scalar[0] &= 0xf8;
@@ -95,14 +96,14 @@ fn load_scalar(rows: &mut Number, lane: usize, private: &[u8; BYTES]) {
     load(rows, lane, &mut scalar);
 }
 
-/// Puts a little-endian number into a lane, and wipes it.
+/// Puts a little-endian number into a lane, and wipes `bytes`.
 fn load(rows: &mut Number, lane: usize, bytes: &mut [u8; BYTES]) {
     bytes.reverse();
     load_bytes(rows, lane, bytes);
     wipe_bytes(bytes);
 }
 
-/// Writes one lane's number; false if it is zero, or none of 256 bits.
+/// Writes the number of a lane, little-endian; false if it is zero or exceeds 256 bits.
 #[must_use]
 fn store(rows: &Number, lane: usize, out: &mut [u8; BYTES]) -> bool {
     let fits = store_bytes(rows, lane, out);

@@ -1,7 +1,7 @@
 //! Many independent requests on curves in one call.
 //!
-//! ECDSA signatures with P-256 and X25519 go through the processor eight at once, whatever their keys, where it has the
-//! instructions for it and as soon as that is faster than one after the other by the library.
+//! ECDSA signatures with P-256 and X25519 are computed eight at once, under any keys, if the processor has the
+//! instructions and the lanes are faster than one request after the other by the library.
 
 use super::agree::{PUBLICS_MAX, Publics, Shared};
 use super::sign::{Eight, Signatures};
@@ -14,48 +14,48 @@ use crate::low::curves::LANES;
 use crate::low::wipe_bytes;
 use std::fmt;
 
-/// Requests from which on a pass is faster than the library one after the other.
+/// From this many requests on, a pass is faster than the library one after the other.
 const SIGN_MIN: usize = 2;
-/// The library takes three times as long to verify as to sign.
+/// 1, since the library takes three times as long to verify as to sign.
 const SIGN_VERIFIED_MIN: usize = 1;
 const SHARED_MIN: usize = 3;
 const PUBLIC_MIN: usize = 2;
 
 /// One shared secret by X25519 (RFC 7748, 6.1) of a batch.
 pub struct X25519Item<'a> {
-    /// The private value.
+    /// Our private value.
     pub private: &'a [u8; 32],
-    /// The peer's public value.
+    /// The public value of the peer.
     pub public: &'a [u8; 32],
-    /// The shared secret, which is the caller's to wipe; zeros where the result is an error.
+    /// Receives the shared secret, which the caller must wipe; zeros after an error.
     pub shared: &'a mut [u8; 32],
-    /// How it went: [`EcError::SmallOrder`] where the secret would be zero.
+    /// The result of the request: [`EcError::SmallOrder`] if the secret would be zero.
     pub result: Result<(), EcError>,
 }
 
 /// One public value by X25519 of a batch.
 pub struct X25519PublicItem<'a> {
-    /// The private value.
+    /// The private value, whose public value is computed.
     pub private: &'a [u8; 32],
-    /// Its public value.
+    /// The public value of the private one.
     pub public: [u8; 32],
 }
 
 impl<'a> X25519Item<'a> {
-    /// A request not yet run.
+    /// A request not yet run; the batch writes to `shared`.
     pub fn new(private: &'a [u8; 32], public: &'a [u8; 32], shared: &'a mut [u8; 32]) -> X25519Item<'a> {
         X25519Item { private, public, shared, result: Ok(()) }
     }
 }
 
 impl<'a> X25519PublicItem<'a> {
-    /// A request not yet run.
+    /// A request not yet run: the public value is zeros.
     pub fn new(private: &'a [u8; 32]) -> X25519PublicItem<'a> {
         X25519PublicItem { private, public: [0; 32] }
     }
 }
 
-/// Private values and shared secrets are not shown.
+/// Hides private values and shared secrets.
 impl fmt::Debug for X25519Item<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut item = out.debug_struct("X25519Item");
@@ -63,19 +63,20 @@ impl fmt::Debug for X25519Item<'_> {
     }
 }
 
-/// The private value is not shown.
+/// Hides the private value.
 impl fmt::Debug for X25519PublicItem<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("X25519PublicItem").field("public", &self.public).finish_non_exhaustive()
     }
 }
 
-/// How many requests one batch would like.
+/// The number of requests that fills one batch.
 pub(crate) fn lanes(cpu: Cpu) -> usize {
     if cpu.avx512.is_some() { LANES } else { 1 }
 }
 
-/// Signs every digest, and verifies each signature under the key's public point if asked to; each result is its own.
+/// Signs every digest and, if `is_verified`, verifies each signature under the key's public point. Each request gets
+/// its own result.
 pub(crate) fn ecdsa_sign_batch(cpu: Cpu, is_verified: bool, items: &mut [EcdsaSignItem<'_>]) {
     let mut group = Group::new(lanes(cpu) > 1);
     for index in 0..items.len() {
@@ -88,7 +89,7 @@ pub(crate) fn ecdsa_sign_batch(cpu: Cpu, is_verified: bool, items: &mut [EcdsaSi
     sign_group(cpu, is_verified, items, group.rest());
 }
 
-/// Verifies every signature; each result is its own.
+/// Verifies every signature; each request gets its own result.
 pub(crate) fn ecdsa_verify_batch(items: &mut [EcdsaVerifyItem<'_>]) {
     for item in items {
         let curve = item.key.curve;
@@ -102,7 +103,7 @@ pub(crate) fn ecdsa_verify_batch(items: &mut [EcdsaVerifyItem<'_>]) {
     }
 }
 
-/// Makes every shared secret; each result is its own.
+/// Computes every shared secret; each request gets its own result.
 pub(crate) fn x25519_batch(cpu: Cpu, items: &mut [X25519Item<'_>]) {
     let in_lanes = lanes(cpu) > 1;
     for group in items.chunks_mut(LANES) {
@@ -119,7 +120,7 @@ pub(crate) fn x25519_batch(cpu: Cpu, items: &mut [X25519Item<'_>]) {
     }
 }
 
-/// Makes every public value.
+/// Computes every public value.
 pub(crate) fn x25519_public_batch(cpu: Cpu, items: &mut [X25519PublicItem<'_>]) {
     let in_lanes = lanes(cpu) > 1;
     for group in items.chunks_mut(PUBLICS_MAX) {
@@ -148,7 +149,7 @@ fn shared_alone(item: &mut X25519Item<'_>) {
     };
 }
 
-/// By the library.
+/// Signs with the library.
 fn sign_alone(is_verified: bool, item: &mut EcdsaSignItem<'_>) {
     let bytes = 2 * item.key.curve.scalar_bytes();
     item.result = Ok(());
@@ -179,7 +180,7 @@ fn sign_group(cpu: Cpu, is_verified: bool, items: &mut [EcdsaSignItem<'_>], grou
             let item = &items[group[if lane < group.len() { lane } else { 0 }]];
             item.key.public_point().try_into().ok()
         });
-        // Every key has its point; one without would fit none.
+        // Every key has its public point; without one, no signature would be valid.
         released &= eight.verify(&publics.map(|public| public.unwrap_or(&[0; 65])), &signatures);
     }
     for (lane, index) in group.iter().enumerate() {
@@ -192,17 +193,17 @@ fn sign_group(cpu: Cpu, is_verified: bool, items: &mut [EcdsaSignItem<'_>], grou
     }
 }
 
-/// Nothing of a signature that did not pass a check leaves.
+/// Wipes the signature of a request that did not pass a check, and makes the request an error.
 fn fail(item: &mut EcdsaSignItem<'_>) {
     wipe_bytes(&mut item.signature);
     item.result = Err(EcError::Internal(item.key.curve));
 }
 
-/// Requests that wait for company, by their place in the batch.
+/// Requests that wait until a group is full, by their index in the batch.
 struct Group {
     items: [usize; LANES],
     filled: usize,
-    /// How many make a group.
+    /// The number of requests in a full group.
     size: usize,
 }
 
@@ -211,7 +212,7 @@ impl Group {
         Group { items: [0; LANES], filled: 0, size: if in_lanes { LANES } else { 1 } }
     }
 
-    /// Adds one; gives the group back when it became full.
+    /// Adds a request; returns the group when it is full.
     fn add(&mut self, item: usize) -> Option<&[usize]> {
         self.items[self.filled] = item;
         self.filled += 1;
@@ -222,7 +223,7 @@ impl Group {
         Some(&self.items[..self.size])
     }
 
-    /// Those that did not fill one.
+    /// The requests of an incomplete group.
     fn rest(&self) -> &[usize] {
         &self.items[..self.filled]
     }

@@ -1,4 +1,4 @@
-//! Signatures by ECDSA with P-256 (FIPS 186-5, 6.4.1) of up to eight requests at once.
+//! ECDSA signatures with P-256 (FIPS 186-5, 6.4.1), up to eight at once.
 //!
 //! ```text
 //! k = SHA-256(0 ..) || SHA-256(1 ..) of  d || z || 32 random bytes,  modulo n
@@ -6,7 +6,7 @@
 //! 1/Z and 1/k
 //! r = x(R) mod n            s = (z + r d) / k mod n
 //! ------------------------------------------------------------------------------
-//! a lane leaves only if R lies on the curve, r is x(R) mod n made again, s k' = z + r d
+//! a lane is released only if R lies on the curve, r is x(R) mod n computed again, s k' = z + r d
 //! with z and d read once more, and neither r nor s is zero
 //! ```
 //!
@@ -17,18 +17,18 @@
 //! x(((z + r d) / s) G) = r
 //! ```
 //!
-//! - Together these are the verification under the public point Q (FIPS 186-5, 6.4.2), whose u1 G + u2 Q is (u1 + u2 d)
-//!   G where Q = d G. Both are by the table of the generator: a multiple of each lane's own Q would take 256 doublings,
-//!   more than all the rest. Where x(R) is above the order, which happens once in 2^128, r does not pass.
-//! - Nonces are hedged, as the library's are, which mixes a hash of key and digest into its generator: as long as the
-//!   generator is sound they are random whatever the hash, and if it repeated itself (a machine's state that was
-//!   copied) they would still differ between digests and keys, as those of RFC 6979 do. 512 bits modulo n are as even
-//!   as makes no difference (FIPS 186-5, A.3.1 asks for 320).
-//! - The check covers every number between the first and the second reading of the key: a fault in R leaves the curve,
-//!   one in the digits of k shows in k', and one in r, s, d or 1/k breaks the equation. A fault in k itself, before all
-//!   is made of it, gives another signature that is right. What is not covered is what was wrong before: the key in
-//!   memory, whose signatures would not fit its public part. Verification covers that.
-//! - Lanes left over repeat a request. All lanes take the same time whatever is in them.
+//! - Together these two checks are the verification under the public point Q (FIPS 186-5, 6.4.2): u1 G + u2 Q is (u1 +
+//!   u2 d) G if Q = d G. Both use the table of the generator, since a multiple of each lane's own Q would take 256
+//!   doublings, more than all the rest. If x(R) is above the order, which happens once in 2^128, r does not pass.
+//! - Nonces are hedged like the library's, which mixes a hash of key and digest into its generator. While the generator
+//!   is sound they are random, whatever the hash. If the generator repeated itself (in a copied machine state), they
+//!   would still differ between digests and keys, as those of RFC 6979 do. 512 bits modulo n are uniform enough to make
+//!   no difference (FIPS 186-5, A.3.1 asks for 320).
+//! - The check covers every number between the first and the second reading of the key. A fault in R leaves the curve,
+//!   one in the digits of k changes k', and one in r, s, d or 1/k breaks the equation. A fault in k itself before its
+//!   first use gives another valid signature. Earlier faults are not covered, such as a changed key in memory, whose
+//!   signatures would not fit its public part. Verification covers that.
+//! - Unused lanes repeat a request. All lanes take the same time, whatever they contain.
 
 use crate::algorithm::HashAlgorithm;
 use crate::low::aws_lc::ec::EcKey;
@@ -41,7 +41,7 @@ use crate::low::curves::{
 use crate::low::wipe_bytes;
 use crate::mid::hash::{self, HashItem};
 
-/// Bytes of a number.
+/// Length of a number in bytes.
 const BYTES: usize = 32;
 
 /// Eight numbers as bytes, big-endian; wiped when dropped.
@@ -53,14 +53,14 @@ impl<const N: usize> Drop for Lines<N> {
     }
 }
 
-/// Keys and digests of eight requests, one a lane.
+/// Keys and digests of eight requests, one per lane.
 pub(super) struct Eight<'a> {
     cpu: Cpu,
     keys: [&'a EcKey; LANES],
     digests: [&'a [u8]; LANES],
 }
 
-/// r and s of eight requests.
+/// r and s of the signatures of eight requests.
 pub(super) struct Signatures {
     r: Secret<DIGITS>,
     s: Secret<DIGITS>,
@@ -71,7 +71,7 @@ impl Signatures {
         Signatures { r: Secret::zero(), s: Secret::zero() }
     }
 
-    /// Writes r and s of one lane, big-endian.
+    /// Writes r and s of a lane, big-endian; false if one does not fit.
     #[must_use]
     pub(super) fn store(&self, lane: usize, out: &mut [u8]) -> bool {
         let (r, s) = out.split_at_mut(out.len() / 2);
@@ -80,7 +80,8 @@ impl Signatures {
 }
 
 impl<'a> Eight<'a> {
-    /// For so many requests (one to eight), given the key and the digest of each: a key of P-256 with a private part.
+    /// Prepares `filled` requests (one to eight); `request` returns the key, of P-256 with a private part, and the
+    /// digest of each.
     pub(super) fn new(
         cpu: Cpu,
         filled: usize,
@@ -90,7 +91,7 @@ impl<'a> Eight<'a> {
         Eight { cpu, keys: requests.map(|(key, _)| key), digests: requests.map(|(_, digest)| digest) }
     }
 
-    /// Signs. Returns the lanes, as bits, whose signature may be released; what the others hold must not be.
+    /// Signs all requests. Returns, as bits, the lanes whose signature may be released; all other lanes must not be.
     pub(super) fn sign(&self, out: &mut Signatures) -> u8 {
         let mut k = Secret::<DIGITS>::zero();
         if !self.nonces(&mut k.0) {
@@ -99,7 +100,7 @@ impl<'a> Eight<'a> {
         self.sign_with(&mut k.0, out)
     }
 
-    /// A nonce for each lane.
+    /// Makes a nonce for each lane; false if a key has no private part.
     #[must_use]
     fn nonces(&self, k: &mut Number) -> bool {
         const TEXT_BYTES: usize = 1 + 3 * BYTES;
@@ -134,7 +135,7 @@ impl<'a> Eight<'a> {
         true
     }
 
-    /// As [`Eight::sign`], with these nonces.
+    /// As [`Eight::sign`], with nonces that the caller gives.
     fn sign_with(&self, k: &mut Number, out: &mut Signatures) -> u8 {
         let token = self.cpu.avx512;
         let mut point = Secret::<{ 3 * DIGITS }>::zero();
@@ -167,8 +168,8 @@ impl<'a> Eight<'a> {
         sound(&found)
     }
 
-    /// Verifies what [`Eight::sign`] made under public points: 4, then both coordinates. Returns the lanes, as bits,
-    /// whose signature fits.
+    /// Verifies signatures of [`Eight::sign`] under public points: 4, then both coordinates. Returns the lanes, as
+    /// bits, whose signature is valid.
     pub(super) fn verify(&self, publics: &[&[u8; 1 + 2 * BYTES]; LANES], signatures: &Signatures) -> u8 {
         let token = self.cpu.avx512;
         let mut points: [Secret<{ 3 * DIGITS }>; 2] = std::array::from_fn(|_| Secret::zero());
@@ -194,7 +195,7 @@ impl<'a> Eight<'a> {
         sound(&found)
     }
 
-    /// Digests and keys as numbers.
+    /// Loads digests and keys as numbers; false if a key has no private part.
     #[must_use]
     fn load(&self, digests: &mut Number, keys: &mut Number) -> bool {
         let mut d = Lines([[0; BYTES]; LANES]);
@@ -209,7 +210,7 @@ impl<'a> Eight<'a> {
     }
 }
 
-/// The lanes, as bits, in which no fault was found.
+/// The lanes, as bits, without a fault.
 fn sound(faults: &Row) -> u8 {
     faults.0.iter().rev().fold(0, |sound, fault| sound << 1 | u8::from(*fault == 0))
 }
@@ -222,12 +223,12 @@ fn number_of(digest: &[u8]) -> [u8; BYTES] {
     number
 }
 
-/// Where a test may disturb the computation.
+/// A place in the computation that a test may disturb.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Nonce,
     Point,
-    /// The scalar as the table gave it.
+    /// The scalar that the table's entries add up to.
     Used,
     Denominator,
     Inverse,
@@ -236,11 +237,11 @@ enum Step {
     Digest,
     Key,
     Second,
-    /// The key as verification reads it.
+    /// The key that verification reads.
     VerifiedKey,
 }
 
-/// Nothing, except in this crate's own tests.
+/// Does nothing outside this crate's own tests.
 #[cfg(not(test))]
 #[inline(always)]
 fn step(_: Step, _: &mut [Row]) {}

@@ -1,5 +1,5 @@
-//! HMAC (RFC 2104) with SHA-1 and SHA-2 of 32-bit words over texts of one length under raw keys of one length: all
-//! lanes are at the same block, so nothing is scheduled, and keys are hashed in the lanes as well.
+//! HMAC (RFC 2104) with SHA-1 and with SHA-2 of 32-bit words, over texts of one length under raw keys of one length.
+//! All lanes are at the same block, so nothing is scheduled, and keys are hashed in the lanes too.
 //!
 //! ```text
 //! lanes    key ^ ipad | blocks of the text | its padded end |          each arrow down is one call of the kernel
@@ -15,8 +15,8 @@ use crate::low::sha::{Kernel, LaneState, SHA_LANES_MAX, ShaFamily, ShaLanes};
 use crate::low::{wipe_bytes, wipe_words};
 use crate::mid::columns::Column;
 
-/// MACs of the first texts from `first` on, as many as a kernel takes, each in its place in `macs`; the output is how
-/// many. None where there is no kernel for them.
+/// MACs of the texts from `first` on, as many as the kernel has lanes, each in its place in `macs`. Returns their
+/// number; `None` if there is no kernel for them.
 pub(crate) fn hmac_pass(
     cpu: Cpu,
     algorithm: HashAlgorithm,
@@ -34,7 +34,7 @@ pub(crate) fn hmac_pass(
     let digest_bytes = algorithm.digest_bytes();
     let kernel = ShaLanes::of(cpu, family, (macs.len() / digest_bytes).min(SHA_LANES_MAX))?;
     let lanes = kernel.lanes().min(macs.len() / digest_bytes);
-    // A lane without a text does what the first one does.
+    // A lane without a text repeats the first one.
     let text = |lane: usize| texts.lane(first + if lane < lanes { lane } else { 0 });
     let mut blocks = Tails([[[0; 64]; 2]; SHA_LANES_MAX]);
     let mut state = LaneState::zero();
@@ -46,7 +46,7 @@ pub(crate) fn hmac_pass(
     masked(&mut blocks, 0x36);
     kernel.compress(&mut state, &std::array::from_fn(|lane| &blocks.0[lane][1..]));
     kernel.compress(&mut state, &std::array::from_fn(|lane| text(lane).as_chunks().0));
-    // The key stands in the second block, which the end of a text needs.
+    // A new room for the ends of texts, which can need both blocks: the second block of `blocks` holds the key.
     let mut ends = Tails([[[0; 64]; 2]; SHA_LANES_MAX]);
     let mut count = 1;
     for (lane, end) in ends.0.iter_mut().enumerate() {
@@ -80,7 +80,7 @@ fn begin(state: &mut LaneState<u32>, start: &[u32; 8]) {
     }
 }
 
-/// The key in the second block, zeros behind it; one longer than a block is hashed first.
+/// Puts the key into the second block, followed by zeros; a key longer than a block is hashed first.
 fn place_key(algorithm: HashAlgorithm, key: &[u8], block: &mut Tail<64>) {
     let [_, block] = block;
     if key.len() <= block.len() {
@@ -92,7 +92,7 @@ fn place_key(algorithm: HashAlgorithm, key: &[u8], block: &mut Tail<64>) {
     }
 }
 
-/// Adds a byte to all of each key.
+/// XORs a byte into every byte of each key.
 fn masked(blocks: &mut Tails<64>, mask: u8) {
     for [_, block] in &mut blocks.0 {
         block.iter_mut().for_each(|byte| *byte ^= mask);

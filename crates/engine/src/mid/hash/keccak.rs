@@ -1,23 +1,23 @@
-//! SHA-3 (FIPS 202) whose state can be taken out after a block and put back.
+//! SHA-3 (FIPS 202) whose state can be exported after a block and imported again.
 //!
-//! The bound library has SHA-3 behind an interface that shows no state, and stays in use for whole texts. This is the
-//! standard's description as it stands; nothing in it depends on the text but its values.
+//! The bound library's interface to SHA-3 does not give access to the state; whole texts still use it. This code
+//! follows the standard's description. Its time depends on the text's length, not its content.
 
 use crate::low::{wipe_bytes, wipe_lanes};
 
 /// Length of the state in bytes.
 pub(super) const STATE_BYTES: usize = 200;
-/// Longest block, of SHA3-224.
+/// The longest block in bytes, that of SHA3-224.
 const BLOCK_BYTES_MAX: usize = 144;
 const ROUNDS: usize = 24;
-/// The two bits that end the text of SHA-3, and the first one of the padding.
+/// The two bits that end a SHA-3 text, and the first bit of the padding.
 const SUFFIX: u8 = 0x06;
 
 /// A running hash; wiped when dropped.
 #[derive(Clone)]
 pub(super) struct Keccak {
     lanes: [u64; 25],
-    /// Text that is no whole block yet.
+    /// Text that does not fill a block yet.
     pending: [u8; BLOCK_BYTES_MAX],
     pending_bytes: usize,
     block_bytes: usize,
@@ -25,7 +25,7 @@ pub(super) struct Keccak {
 }
 
 impl Keccak {
-    /// Of the hash with blocks and digests of these lengths.
+    /// A hash with blocks and digests of these lengths in bytes.
     pub(super) fn new(block_bytes: usize, digest_bytes: usize) -> Keccak {
         Keccak {
             lanes: [0; 25],
@@ -36,7 +36,7 @@ impl Keccak {
         }
     }
 
-    /// Goes on from a state.
+    /// Continues from an exported state.
     pub(super) fn of_state(state: &[u8; STATE_BYTES], block_bytes: usize, digest_bytes: usize) -> Keccak {
         let mut keccak = Keccak::new(block_bytes, digest_bytes);
         keccak.lanes.iter_mut().zip(state.as_chunks().0).for_each(|(lane, bytes)| {
@@ -45,7 +45,7 @@ impl Keccak {
         keccak
     }
 
-    /// The state; none inside a block.
+    /// The state, for export; `None` inside a block.
     pub(super) fn state(&self) -> Option<[u8; STATE_BYTES]> {
         let mut state = [0; STATE_BYTES];
         state
@@ -57,7 +57,7 @@ impl Keccak {
         (self.pending_bytes == 0).then_some(state)
     }
 
-    /// Takes more of the text.
+    /// Adds text to the hash.
     pub(super) fn update(&mut self, mut text: &[u8]) {
         while !text.is_empty() {
             let taken = text.len().min(self.block_bytes - self.pending_bytes);
@@ -71,7 +71,7 @@ impl Keccak {
         }
     }
 
-    /// The digest: its length of bytes, then zeros. Nothing may be done with the state after this.
+    /// The digest: the bytes of the digest length, then zeros. The state must not be used afterwards.
     pub(super) fn finish(&mut self) -> [u8; 64] {
         self.pending[self.pending_bytes..].fill(0);
         self.pending[self.pending_bytes] = SUFFIX;
@@ -100,7 +100,7 @@ impl Drop for Keccak {
     }
 }
 
-/// Keccak-f[1600]: FIPS 202, 3.2 and 3.3. The lane of (x, y) is at 5y + x.
+/// Keccak-f[1600] (FIPS 202, 3.2 and 3.3). Lane (x, y) has index 5y + x.
 fn permute(lanes: &mut [u64; 25]) {
     for constant in CONSTANTS {
         // Theta.
@@ -129,7 +129,7 @@ fn permute(lanes: &mut [u64; 25]) {
 
 const CONSTANTS: [u64; ROUNDS] = constants();
 
-/// What iota adds in each round: bits of a shift register, 3.2.5.
+/// The constants that iota adds, one per round, from a shift register (3.2.5).
 const fn constants() -> [u64; ROUNDS] {
     let mut constants = [0; ROUNDS];
     let (mut register, mut round) = (1u8, 0);
@@ -167,7 +167,7 @@ mod tests {
                     let mut keccak = Keccak::new(block_bytes, digest_bytes);
                     for part in text.chunks(piece) {
                         keccak.update(part);
-                        // After whole blocks from its state alone.
+                        // After whole blocks, continues from the exported state alone.
                         if let Some(state) = keccak.state() {
                             keccak = Keccak::of_state(&state, block_bytes, digest_bytes);
                         }

@@ -1,5 +1,5 @@
-//! SHA-1 and SHA-2 over many texts at once: texts wait in a queue, each takes a lane as
-//! one falls free, and the last few end on the bound library.
+//! SHA-1 and SHA-2 over many texts at once. Texts wait in a queue and take lanes as these become free; the bound
+//! library computes the last few.
 //!
 //! ```text
 //! lane 0   |--- text A ---|pad|------ text D ------|pad|
@@ -8,46 +8,46 @@
 //!          |__________|___|____|____ passes: as long as the shortest run of blocks among the lanes
 //! ```
 //!
-//! 1. A text is two runs of blocks: its whole blocks where they lie, then the padded rest (FIPS 180-4,
-//!    5.1.1), one or two blocks built on the stack. Nothing of the text is copied but its rest.
-//! 2. A lane without a text repeats what another lane reads; its result is not looked at.
-//! 3. A pass costs the same whatever its fill, so once the queue is empty the texts that are left move to
-//!    narrower kernels as they become fewer, the last to the library, chaining values and all.
+//! 1. A text is two runs of blocks: its whole blocks in place, then the padded rest (FIPS 180-4, 5.1.1), one or two
+//!    blocks built on the stack. Only the rest of the text is copied.
+//! 2. A lane without a text repeats what another lane reads; its result is ignored.
+//! 3. A pass costs the same however many lanes are in use. So once the queue is empty, the remaining texts move to
+//!    narrower kernels as they become fewer, and the last to the library, with their chaining values.
 
 use crate::low::cpu::Cpu;
 use crate::low::sha::{Kernel, LaneState, SHA_LANES_MAX, Texts, Word};
 use crate::low::{wipe_bytes, wipe_words};
 use crate::mid::hash::HashState;
 
-/// A text to be hashed, and what is to become of its digest.
+/// A text to be hashed in one lane.
 pub(crate) struct LaneJob<'a, W: 'static> {
-    /// Where the request stands among those of the caller.
+    /// The index of the request among those of the caller.
     pub(crate) index: usize,
     pub(crate) start: Start<'a, W>,
     pub(crate) text: &'a [u8],
-    /// Length of a digest.
+    /// Length of the digest in bytes.
     pub(crate) digest_bytes: usize,
 }
 
-/// What a hash begins with.
+/// The initial state of a hash.
 #[derive(Clone, Copy)]
 pub(crate) enum Start<'a, W: 'static> {
-    /// The chaining value of the standard.
+    /// The initial chaining value of the standard.
     Standard(&'static [W; 8]),
-    /// For a hash over a hash, as HMAC is one: two states after one block of key each. They are as good as the
-    /// key, so that a job only refers to them.
+    /// For a hash over a hash, as in HMAC: two states, each after one block of key. They are as secret as the key, so a
+    /// job only refers to them.
     Keyed { inner: &'a HashState, outer: &'a HashState },
 }
 
-/// Where jobs come from and digests go.
+/// The source of jobs, and the destination of digests.
 pub(crate) trait LaneJobs<'a, W> {
-    /// The next job, None after the last.
+    /// The next job; `None` after the last.
     fn next(&mut self) -> Option<LaneJob<'a, W>>;
-    /// Where the digest of a request belongs.
+    /// The place of a request's digest.
     fn digest(&mut self, index: usize) -> &mut [u8; 64];
 }
 
-/// Runs every job, with a kernel that fits as many as there are and narrower ones towards the end (see
+/// Runs every job, first with a kernel that fits their number, and with narrower ones towards the end (see
 /// [`Kernel::for_texts`]).
 pub(crate) fn run<'a, K: Kernel<BLOCK>, const BLOCK: usize>(
     cpu: Cpu,
@@ -72,7 +72,7 @@ pub(crate) fn run<'a, K: Kernel<BLOCK>, const BLOCK: usize>(
     }
 }
 
-/// Texts that may be under way.
+/// The texts in the lanes of a kernel.
 struct Lanes<'a, K: Kernel<BLOCK>, const BLOCK: usize> {
     kernel: K,
     state: LaneState<K::Word>,
@@ -84,18 +84,18 @@ struct Lanes<'a, K: Kernel<BLOCK>, const BLOCK: usize> {
 
 struct Lane<'a, W: 'static, const BLOCK: usize> {
     job: Option<LaneJob<'a, W>>,
-    /// The state with which the hash over this lane's hash begins.
+    /// The state with which the outer hash, over this lane's hash, begins.
     outer: Option<&'a HashState>,
-    /// Whole blocks not yet taken, where the text lies.
+    /// Whole blocks not yet hashed, in place.
     whole: &'a [[u8; BLOCK]],
-    /// Blocks of the tail not yet taken: its last ones.
+    /// The number of blocks of the tail not yet hashed, the last ones.
     tail_blocks: usize,
 }
 
-/// The ends of all texts under way, padded; wiped when dropped.
+/// The padded ends of all texts in lanes; wiped when dropped.
 pub(super) struct Tails<const BLOCK: usize>(pub(super) [Tail<BLOCK>; SHA_LANES_MAX]);
 
-/// One or two blocks; where it is one, the second.
+/// One or two blocks; a single block is the second one.
 pub(super) type Tail<const BLOCK: usize> = [[u8; BLOCK]; 2];
 
 impl<'a, K: Kernel<BLOCK>, const BLOCK: usize> Lanes<'a, K, BLOCK> {
@@ -110,7 +110,7 @@ impl<'a, K: Kernel<BLOCK>, const BLOCK: usize> Lanes<'a, K, BLOCK> {
         }
     }
 
-    /// On with a kernel of fewer lanes, or the same: those beyond wait for their turn.
+    /// Continues with a kernel of no more lanes; texts in lanes beyond wait for a free lane.
     fn narrow(&mut self, kernel: K, jobs: &mut impl LaneJobs<'a, K::Word>) {
         if kernel.lanes() < self.kernel.lanes() {
             self.kernel = kernel;
@@ -122,7 +122,7 @@ impl<'a, K: Kernel<BLOCK>, const BLOCK: usize> Lanes<'a, K, BLOCK> {
         }
     }
 
-    /// Gives a free lane the next job, or one that waits beyond the kernel's lanes, if there is one.
+    /// Gives a free lane the next job, or a text that waits beyond the kernel's lanes, if there is one.
     fn refill(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a, K::Word>) {
         if self.is_queue_empty {
             let beyond = self.kernel.lanes()..SHA_LANES_MAX;
@@ -154,8 +154,8 @@ impl<'a, K: Kernel<BLOCK>, const BLOCK: usize> Lanes<'a, K, BLOCK> {
         self.live += 1;
     }
 
-    /// As many blocks as the shortest run among the lanes has; then what ended is given out, and its lanes
-    /// are filled again.
+    /// Compresses as many blocks as the shortest run in a lane has. Then stores finished digests and refills their
+    /// lanes.
     fn pass(&mut self, jobs: &mut impl LaneJobs<'a, K::Word>) {
         let lanes = &self.lanes[..self.kernel.lanes()];
         let Some(any) = lanes.iter().position(|lane| lane.job.is_some()) else { return };
@@ -179,7 +179,7 @@ impl<'a, K: Kernel<BLOCK>, const BLOCK: usize> Lanes<'a, K, BLOCK> {
         }
     }
 
-    /// A lane took its last block: on with the outer hash, or out with the digest and in with the next job.
+    /// Ends a lane's hash after its last block: starts the outer hash, or stores the digest and starts the next job.
     fn end(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a, K::Word>) {
         let Lane { job: Some(job), outer, tail_blocks, .. } = &mut self.lanes[lane] else { return };
         let mut words = self.state.lane(lane);
@@ -196,7 +196,7 @@ impl<'a, K: Kernel<BLOCK>, const BLOCK: usize> Lanes<'a, K, BLOCK> {
         self.refill(lane, jobs);
     }
 
-    /// Ends a lane's text on the library.
+    /// Computes the rest of a lane's text with the library.
     fn end_alone(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a, K::Word>) {
         let Lane { job, outer, whole, tail_blocks } = &mut self.lanes[lane];
         let Some(job) = job.take() else { return };
@@ -216,7 +216,7 @@ impl<'a, K: Kernel<BLOCK>, const BLOCK: usize> Lanes<'a, K, BLOCK> {
 }
 
 impl<'a, W, const BLOCK: usize> Lane<'a, W, BLOCK> {
-    /// The blocks it can take without a halt.
+    /// The blocks that the lane can take next in one run.
     fn run<'t>(&self, tail: &'t Tail<BLOCK>) -> &'t [[u8; BLOCK]]
     where
         'a: 't,
@@ -231,7 +231,7 @@ impl<const BLOCK: usize> Drop for Tails<BLOCK> {
     }
 }
 
-/// Sets a lane to a state that stands between two blocks, as one behind a block of key does.
+/// Sets a lane to a state at a block boundary, such as one after a block of key.
 fn set_lane<W: Word>(state: &mut LaneState<W>, lane: usize, from: &HashState) {
     if let Some(mut words) = from.chaining_words() {
         state.set_lane(lane, &words);
@@ -239,7 +239,7 @@ fn set_lane<W: Word>(state: &mut LaneState<W>, lane: usize, from: &HashState) {
     }
 }
 
-/// Pads what is left of a text of so many bytes, less than a block; gives the number of blocks. The length in bits
+/// Pads the rest of a text of `text_bytes` bytes, less than a block; returns the number of blocks. The length in bits
 /// takes an eighth of a block.
 pub(super) fn pad<const BLOCK: usize>(tail: &mut Tail<BLOCK>, rest: &[u8], text_bytes: u64) -> usize {
     let blocks = if rest.len() < BLOCK - BLOCK / 8 { 1 } else { 2 };
@@ -252,7 +252,7 @@ pub(super) fn pad<const BLOCK: usize>(tail: &mut Tail<BLOCK>, rest: &[u8], text_
     blocks
 }
 
-/// The one block of a digest, for the hash over it after one block of key.
+/// Makes the one block of a digest, for the outer hash after one block of key. Returns 1.
 pub(super) fn pad_digest<W: Word, const BLOCK: usize>(
     tail: &mut Tail<BLOCK>,
     words: &[W; 8],
@@ -265,7 +265,7 @@ pub(super) fn pad_digest<W: Word, const BLOCK: usize>(
     1
 }
 
-/// The digest: its length of bytes of the words, big-endian, then zeros. It is written where it belongs:
+/// Writes the digest: the bytes of the digest length, big-endian, then zeros. It is written to its final place, since
 /// words that were just stored one by one are slow to copy as a whole.
 pub(super) fn write_digest<W: Word>(words: &[W; 8], digest_bytes: usize, digest: &mut [u8]) {
     let words = words.iter().take(digest_bytes / size_of::<W>()).copied().chain(std::iter::repeat(W::ZERO));
@@ -281,7 +281,7 @@ mod tests {
     use crate::low::cpu::Cpu;
     use crate::mid::hash::{HashItem, batch, digest};
 
-    /// Whatever instructions there are, and whichever kernels the texts move through as they become fewer.
+    /// With any instructions, and through any kernels that the texts pass as they become fewer.
     #[test]
     fn every_set_of_instructions_gives_what_one_text_alone_gets() {
         let bytes: Vec<u8> = (0..4000u32).map(|at| (at * 7 % 251) as u8).collect();
@@ -311,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Texts of half a gibibyte and more: their length in bits needs the upper word of the field.
+    /// Texts of half a gibibyte and more, whose length in bits needs the upper word of the field.
     #[test]
     fn lengths_beyond_32_bits_are_padded_whole() {
         let mut tail = [[0xee; 64]; 2];

@@ -1,9 +1,8 @@
 //! Raw RSA operations (RFC 8017, 5.1 and 5.2): many independent requests in one call.
 //!
-//! Requests whose keys fit each other go through the processor eight at once, in whatever order they stand,
-//! where it has the instructions for it and as soon as that is faster than one after the other by the
-//! library: from two on, and for many lengths from one on. A private result is released only after it
-//! returned to the input under the public exponent, either way.
+//! Requests whose keys fit each other are computed eight at once, in any order, if the processor has the instructions
+//! and that is faster than one after the other by the library: for two requests and more, and at many lengths for one.
+//! In both ways a private result is released only after the public exponent gave its input again.
 
 use super::lane_keys::{LaneKey, Shape};
 use super::lanes::{Eight, EightResults};
@@ -13,75 +12,74 @@ use crate::low::cpu::{Avx512, Cpu};
 use crate::low::rsa::{LANES, digits_for};
 use crate::low::wipe_bytes;
 
-/// Shapes that a batch may mix before a group has to go with lanes left over.
+/// At most this many shapes wait for full groups; a further shape makes one incomplete group run.
 const GROUPS_MAX: usize = 16;
-/// Requests from which on a pass is faster than the library one after the other, whatever the shape: at
-/// least 1.25 times. A request that stays alone goes to the library, or through lanes if that is faster:
-/// [`LaneKey::alone_in_lanes`].
+/// From this many requests on, a pass is faster than the library one after the other, for every shape: at least 1.25
+/// times. A single request uses the library, or lanes if these are faster: [`LaneKey::alone_in_lanes`].
 const FILL_MIN: usize = 2;
 
 /// One private operation of a batch: `input^d mod n`.
 #[derive(Debug)]
 pub struct RsaPrivateItem<'a> {
-    /// The key.
+    /// The private key, whose exponent is d.
     pub key: &'a RsaPrivateKey,
-    /// As long as the modulus and, as a number, below it.
+    /// The input, as long as the modulus and, as a number, below it.
     pub input: &'a [u8],
-    /// As long as the modulus. Zeros, or as it was, where the result is an error.
+    /// Receives the result, as long as the modulus. After an error it is zeros or unchanged.
     pub output: &'a mut [u8],
-    /// How it went.
+    /// Whether the operation succeeded; set by the batch.
     pub result: Result<(), RsaError>,
 }
 
 /// One public operation of a batch: `input^e mod n`.
 #[derive(Debug)]
 pub struct RsaPublicItem<'a> {
-    /// The key.
+    /// The public key, whose exponent is e.
     pub key: &'a RsaPublicKey,
-    /// As long as the modulus and, as a number, below it.
+    /// The input, as long as the modulus and, as a number, below it.
     pub input: &'a [u8],
-    /// As long as the modulus. As it was where the result is an error.
+    /// Receives the result, as long as the modulus. Unchanged after an error.
     pub output: &'a mut [u8],
-    /// How it went.
+    /// Whether the operation succeeded; set by the batch.
     pub result: Result<(), RsaError>,
 }
 
 impl<'a> RsaPrivateItem<'a> {
-    /// A request not yet run.
+    /// A request not yet run; the batch writes to `output`.
     pub fn new(key: &'a RsaPrivateKey, input: &'a [u8], output: &'a mut [u8]) -> RsaPrivateItem<'a> {
         RsaPrivateItem { key, input, output, result: Ok(()) }
     }
 }
 
 impl<'a> RsaPublicItem<'a> {
-    /// A request not yet run.
+    /// A request not yet run; the batch writes to `output`.
     pub fn new(key: &'a RsaPublicKey, input: &'a [u8], output: &'a mut [u8]) -> RsaPublicItem<'a> {
         RsaPublicItem { key, input, output, result: Ok(()) }
     }
 }
 
-/// How many requests of that size one batch would like.
+/// The number of requests of this size that fills one batch.
 pub(crate) fn lanes(cpu: Cpu, bits: usize) -> usize {
     if cpu.avx512.is_some() && digits_for(bits).is_some() { LANES } else { 1 }
 }
 
-/// Runs every request; each result is its own.
+/// Runs every request; each gets its own result.
 pub(crate) fn private_batch(cpu: Cpu, weak_algorithms: bool, items: &mut [RsaPrivateItem<'_>]) {
     batch(cpu, weak_algorithms, items);
 }
 
-/// Runs every request; each result is its own.
+/// Runs every request; each gets its own result.
 pub(crate) fn public_batch(cpu: Cpu, weak_algorithms: bool, items: &mut [RsaPublicItem<'_>]) {
     batch(cpu, weak_algorithms, items);
 }
 
-/// What both kinds of request have in common.
+/// The operations that private and public requests share.
 trait Request {
     fn key(&self) -> &LaneKey;
     fn input(&self) -> &[u8];
     fn output(&mut self) -> &mut [u8];
     fn end(&mut self, result: Result<(), RsaError>);
-    /// By the library.
+    /// Runs the request with the library.
     fn run_alone(&mut self) -> Result<(), RsaError>;
     /// Returns the lanes, as bits, whose result may be released.
     fn run_together(eight: &Eight<'_>, inputs: &[&[u8]; LANES], results: &mut EightResults) -> u8;
@@ -189,8 +187,8 @@ fn admit(weak_algorithms: bool, item: &mut impl Request) -> Result<(), RsaError>
     Ok(())
 }
 
-/// 0, 1 and n - 1 are their own results under every key (exponents are odd); the library refuses them, so
-/// they are answered here.
+/// Whether the input is 0, 1 or n - 1. Each is its own result under every key (exponents are odd), and the library
+/// refuses them, so they are answered here.
 fn is_fixed_point(n: &[u8], input: &[u8]) -> bool {
     let (Some((last, head)), Some((n_last, n_head))) = (input.split_last(), n.split_last()) else {
         return false;
@@ -224,7 +222,7 @@ fn run_group<R: Request>(token: Option<Avx512>, items: &mut [R], group: &Group) 
     }
 }
 
-/// Requests of one shape that wait for company, by their place in the batch.
+/// Requests of one shape that wait for a full group, by their index in the batch.
 #[derive(Clone, Copy)]
 struct Group {
     shape: Shape,
@@ -233,13 +231,13 @@ struct Group {
 }
 
 impl Group {
-    /// The requests; at least one.
+    /// The requests, at least one.
     fn items(&self) -> &[usize] {
         &self.items[..self.filled]
     }
 }
 
-/// The groups of a batch that are not full yet, one a shape.
+/// The incomplete groups of a batch, one per shape.
 struct Groups {
     groups: [Option<Group>; GROUPS_MAX],
 }
@@ -249,7 +247,7 @@ impl Groups {
         Groups { groups: [None; GROUPS_MAX] }
     }
 
-    /// Puts a request to those of its shape. Gives a group back when it became full, or made room for this
+    /// Adds a request to the group of its shape. Returns a group that became full, or that had to make room for a new
     /// one.
     fn add(&mut self, shape: Shape, item: usize) -> Option<Group> {
         let with_shape = |group: &Option<Group>| group.is_some_and(|group| group.shape == shape);
@@ -263,7 +261,7 @@ impl Groups {
         if group.filled == LANES { self.groups[at].take() } else { None }
     }
 
-    /// Those that never became full.
+    /// The groups that are still incomplete.
     fn rest(&self) -> impl Iterator<Item = &Group> {
         self.groups.iter().flatten()
     }
@@ -288,7 +286,7 @@ mod tests {
         assert_eq!(rest, [vec![0, 2, 4, 6, 8, 10, 12], vec![100]]);
     }
 
-    /// More shapes than there are places: none is lost.
+    /// If there are more shapes than places, no request is lost.
     #[test]
     fn shapes_beyond_the_bound_make_room() {
         let mut groups = Groups::new();

@@ -1,4 +1,4 @@
-//! What a key keeps beside the library's object, so that a batch of eight finds its numbers ready.
+//! Data of a key in addition to the library's object, from which a batch of eight loads its numbers.
 
 use crate::low::aws_lc::rsa::{Part, RsaObject};
 use crate::low::cpu::Avx512;
@@ -7,20 +7,19 @@ use crate::secret::SecretBytes;
 use std::array;
 use std::sync::OnceLock;
 
-/// Most digits of a prime: half of the longest modulus. A key with a longer prime than that stays with the
-/// library.
+/// At most this many digits in a prime: half of the longest modulus. A key with a longer prime uses only the library.
 pub(super) const PRIME_DIGITS_MAX: usize = DIGITS_MAX / 2;
-/// Bytes in which a key keeps a digit.
+/// Bytes in which a key stores a digit.
 const DIGIT_BYTES: usize = 8;
-/// Primes for which the library has 52-bit vectors of its own. One request by primes of another length is
-/// as fast in lanes, both primes side by side, or faster: 1.2 times for RSA-1024, twice for RSA-1536.
+/// Lengths of primes in bits for which the library has 52-bit vectors of its own. For other lengths, a single request
+/// by primes is as fast or faster in lanes, with both primes side by side: 1.2 times for RSA-1024, twice for RSA-1536.
 const LIBRARY_VECTOR_PRIMES: [usize; 3] = [1024, 1536, 2048];
-/// The library multiplies moduli of a multiple of so many words fastest. One request by modulus and exponent
-/// of another length above the least strong one is 1.1 to 1.6 times faster in lanes.
+/// The library multiplies moduli of a multiple of this many words fastest. For other lengths above
+/// [`LIBRARY_FASTER_BITS_MAX`], a single request by modulus and exponent is 1.1 to 1.6 times faster in lanes.
 const LIBRARY_STEP_WORDS: usize = 8;
 const LIBRARY_FASTER_BITS_MAX: usize = 1024;
 
-/// What keys must have in common to stand in one eight.
+/// The properties that the keys of one group of eight share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
     /// Public operations.
@@ -31,22 +30,22 @@ pub(super) enum Shape {
     Crt { digits: usize, prime_digits: usize },
 }
 
-/// A key: the library's object, and what is kept beside it so that an operation allocates nothing.
+/// A key: the library's object, and data with which an operation allocates nothing.
 pub(super) struct LaneKey {
     pub(super) object: RsaObject,
     /// Modulus and public exponent, big-endian, without leading zeros.
     pub(super) n: Box<[u8]>,
     pub(super) e: Box<[u8]>,
-    /// None if the key is only for the library.
+    /// `None` if only the library can use the key.
     pub(super) shape: Option<Shape>,
     /// The public exponent, if it is below 2^64.
     pub(super) short_e: Option<u64>,
-    /// Length of the longest number that a private exponent of this key could be.
+    /// Length in bits of the longest private exponent that such a key can have.
     pub(super) exponent_bits: usize,
-    /// One request alone is faster through lanes than by the library.
+    /// Whether a single request is faster in lanes than with the library.
     pub(super) alone_in_lanes: bool,
-    /// Made in lanes, of all keys of a pass together, at the first use there: it takes no longer than three
-    /// passes of public operations, and a key that is never used there does not pay for it.
+    /// Computed in lanes, for all keys of a pass together, at the first use there. That takes no longer than three
+    /// passes of public operations, and keys that are never used in lanes do not pay for it.
     pub(super) constants: OnceLock<Constants>,
 }
 
@@ -56,7 +55,7 @@ impl LaneKey {
     }
 
     pub(super) fn by_exponent(object: RsaObject) -> LaneKey {
-        // As if d were as long as the modulus, so that the time does not tell its length.
+        // As long as the modulus even if d is shorter, so that the time does not reveal the length of d.
         let bits = object.modulus_bits().max(object.part_bits(Part::D));
         let alone_in_lanes =
             bits > LIBRARY_FASTER_BITS_MAX && !bits.div_ceil(64).is_multiple_of(LIBRARY_STEP_WORDS);
@@ -93,12 +92,12 @@ impl LaneKey {
     }
 }
 
-/// The numbers of a key that lanes are loaded from, in the order in which they are kept.
+/// The numbers of a key that are loaded into lanes, in the order in which they are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Number {
     N,
     NRadix,
-    /// The private exponent; where the primes are, there is none.
+    /// The private exponent; absent for a key by primes.
     D,
     P,
     PRadix,
@@ -109,19 +108,19 @@ pub(super) enum Number {
     Qinv,
 }
 
-/// The moduli among them, each with its Montgomery constant (R^2 mod n).
+/// The moduli among the numbers, each with its Montgomery constant (R^2 mod n).
 const MODULI: [(Part, Number, Number); 3] = [
     (Part::N, Number::N, Number::NRadix),
     (Part::P, Number::P, Number::PRadix),
     (Part::Q, Number::Q, Number::QRadix),
 ];
 
-/// The others.
+/// The numbers that are no moduli.
 const REST: [(Part, Number); 4] =
     [(Part::D, Number::D), (Part::Dp, Number::Dp), (Part::Dq, Number::Dq), (Part::Qinv, Number::Qinv)];
 
 impl Shape {
-    /// Where a number lies, in digits, and how many it has; None for a number that the shape has not.
+    /// The place of a number and its length, both in digits; `None` if keys of the shape lack it.
     pub(super) fn place(self, number: Number) -> Option<(usize, usize)> {
         let at = number as usize;
         match (self, number) {
@@ -139,7 +138,7 @@ impl Shape {
         }
     }
 
-    /// Digits of all numbers together.
+    /// The number of digits of all numbers together.
     fn digits_of_all(self) -> usize {
         match self {
             Shape::Public { digits } => 2 * digits,
@@ -148,7 +147,7 @@ impl Shape {
         }
     }
 
-    /// Digits of the modulus.
+    /// The number of digits of the modulus.
     pub(super) fn digits(self) -> usize {
         match self {
             Shape::Public { digits } | Shape::ModulusExponent { digits } | Shape::Crt { digits, .. } => {
@@ -187,7 +186,7 @@ impl Constants {
     }
 }
 
-/// Makes the constants of all eight keys, in lanes, and leaves them with those that have none.
+/// Computes the constants of all eight keys in lanes, and stores them in the keys that have none.
 #[cold]
 pub(super) fn prepare(token: Option<Avx512>, shape: Shape, keys: &[&LaneKey; LANES]) {
     let mut made: [Constants; LANES] = array::from_fn(|_| Constants::empty(shape));
@@ -211,12 +210,12 @@ pub(super) fn prepare(token: Option<Avx512>, shape: Shape, keys: &[&LaneKey; LAN
         made.iter_mut().enumerate().for_each(|(lane, made)| made.take(number, rows, lane));
     }
     for (key, constants) in keys.iter().zip(made) {
-        // The same key may stand in several lanes, and another thread may have been faster: either is as good.
+        // One key may be in several lanes, and another thread may have been faster: all results are equal.
         let _ = key.constants.set(constants);
     }
 }
 
-/// Every number in the length that its digits have room for, so that the time does not tell its own.
+/// Loads each number at the full length of its digits, so that the time does not reveal its own length.
 fn load_parts(keys: &[&LaneKey; LANES], part: Part, rows: &mut [Row]) {
     let mut bytes = SecretBytes::new((DIGIT_BITS * rows.len()).div_ceil(8));
     for (lane, key) in keys.iter().enumerate() {

@@ -9,10 +9,10 @@
 //! h = m_p/q - m_q/q mod p
 //! s = h*q + m_q
 //! ------------------------------- both -------------------------------
-//! v = s^e mod n; a lane leaves as bytes only if s < n and v is its input, read once more
+//! v = s^e mod n; a lane is released as bytes only if s < n and v is its input, read once more
 //! ```
 //!
-//! The two powers by primes, of five to eight requests and of up to four:
+//! The two powers by primes, for five to eight requests and for up to four:
 //!
 //! ```text
 //! lane        0   1   2   3   4   5   6   7          0   1   2   3 | 4   5   6   7
@@ -20,25 +20,24 @@
 //! interleaved q0  q1  q2  q3  q4  q5  q6  q7
 //! ```
 //!
-//! - Both powers of a request side by side: up to four requests take little more than half the time of
-//!   eight. It is why two requests beat the library at every length, and one where the library has no
-//!   vectors of its own.
-//! - h is made of two products by 1/q instead of one by the difference: m_q may be above p (p < q, or
-//!   primes of unlike lengths), and so needs no case of its own. It costs two multiplications of more than
-//!   a thousand.
-//! - Verification (one power by a public exponent) is what keeps a fault from giving the key away: a result
-//!   right modulo one prime alone would factor the modulus. It covers every step between the first and the
-//!   second reading of the input, and the key's constants. It is done modulo n, not modulo p and q, which
-//!   would take half of it, so that p and q are verified with the rest.
-//! - No blinding: it hides from a timing what the lanes' powers never show, since they run the same
-//!   instructions on the same addresses whatever base and exponent. It would add an inversion and two
-//!   multiplications for each request. The library's own path blinds.
-//! - 0, 1 and n - 1 need no case of their own here.
-//! - The stack holds all numbers: 320 KiB in all for RSA-4096 and 190 KiB for RSA-2048, most of them the
-//!   tables of powers (`low::rsa`).
-//! - Everything here but the kernels takes a twentieth of a pass of RSA-1024 by primes, and a hundredth of
-//!   one of RSA-2048. Converting bytes to digits over calls of variable length was a quarter of a public
-//!   operation: see `low::rsa`.
+//! - Both powers of a request run side by side, so up to four requests take little more than half the time of eight.
+//!   That is why two requests are faster than the library at every length, and a single one if the library has no
+//!   vectors for its length.
+//! - h is computed from two products by 1/q instead of one by the difference: m_q may be above p (p < q, or primes of
+//!   different lengths), which is then no special case. It costs two multiplications of more than a thousand.
+//! - Verification (one power by a public exponent) keeps a fault from revealing the key: a result that is correct
+//!   modulo only one prime would factor the modulus. It covers every step between the first and the second reading of
+//!   the input, and the key's constants. It is computed modulo n, although modulo p and q would take half the time, so
+//!   that p and q are verified too.
+//! - No blinding: the lanes' powers have no timing to hide, since they run the same instructions on the same addresses
+//!   for every base and exponent. It would add an inversion and two multiplications for each request. The library's own
+//!   code blinds.
+//! - 0, 1 and n - 1 are no special cases here.
+//! - All numbers are on the stack: 320 KiB in all for RSA-4096 and 190 KiB for RSA-2048, most of them the tables of
+//!   powers (`low::rsa`).
+//! - All code here except the kernels takes a twentieth of a pass of RSA-1024 by primes, and a hundredth of one of
+//!   RSA-2048. Converting bytes to digits by calls of variable length took a quarter of a public operation: see
+//!   `low::rsa`.
 
 use super::lane_keys::{Constants, LaneKey, Number, Shape, prepare};
 use crate::low::cpu::Avx512;
@@ -48,24 +47,24 @@ use crate::low::rsa::{
 };
 use std::array;
 
-/// Requests of one pass that fit side by side with both their primes.
+/// At most this many requests fit one pass with both primes side by side.
 const HALF: usize = LANES / 2;
 
-/// Keys of one shape with their constants, one a lane.
+/// Keys of one shape with their constants, one per lane.
 pub(super) struct Eight<'a> {
     token: Option<Avx512>,
     shape: Shape,
-    /// Which request each lane is for. Lanes left over repeat one.
+    /// The request of each lane. Unused lanes repeat the first.
     requests: [usize; LANES],
-    /// Both primes of a request stand in lanes `HALF` apart.
+    /// Whether the two primes of a request are in lanes `HALF` apart.
     side_by_side: bool,
     keys: [&'a LaneKey; LANES],
     constants: [&'a Constants; LANES],
 }
 
 impl<'a> Eight<'a> {
-    /// For so many requests (one to eight), given the key of each. Makes the constants that are missing.
-    /// None if the keys are not of one shape.
+    /// Prepares `filled` requests (one to eight); `key` returns the key of each. Computes missing constants. `None` if
+    /// the keys differ in shape.
     pub(super) fn new(
         token: Option<Avx512>,
         filled: usize,
@@ -89,19 +88,19 @@ impl<'a> Eight<'a> {
         Some(Eight { token, shape, requests, side_by_side, keys, constants })
     }
 
-    /// Which request each lane is for.
+    /// The request of each lane.
     pub(super) fn requests(&self) -> [usize; LANES] {
         self.requests
     }
 
-    /// `input^d mod n` in the first lane of each request, verified. Returns the lanes, as bits, whose result
-    /// may be released; what the others hold, and what lanes left over hold, must not be.
+    /// `input^d mod n` in the first lane of each request, verified. Returns, as bits, the lanes whose result may be
+    /// released. Results of other lanes, and of unused lanes, must not be released.
     ///
     /// Each input is as long as its modulus and below it.
     pub(super) fn private(&self, inputs: &[&[u8]; LANES], out: &mut EightResults) -> u8 {
         let out = out.rows(self.shape.digits());
         let prime_digits = self.digits(Number::P);
-        // Rooms of three sizes: to zero and to wipe one for the longest key would show in the time of others.
+        // Scratch in three sizes: zeroing and wiping scratch for the longest key would slow down the others.
         match out.len().max(2 * prime_digits) {
             0..=20 => self.private_in::<20>(inputs, prime_digits, out),
             21..=40 => self.private_in::<40>(inputs, prime_digits, out),
@@ -109,7 +108,7 @@ impl<'a> Eight<'a> {
         }
     }
 
-    /// With scratch of so many rows for a number.
+    /// As [`Eight::private`], with scratch of `ROOM` rows for a number.
     fn private_in<const ROOM: usize>(
         &self,
         inputs: &[&[u8]; LANES],
@@ -183,7 +182,7 @@ impl<'a> Eight<'a> {
         add(out, power_q);
     }
 
-    /// m_p and m_q of eight requests; also gives p, and q as digits.
+    /// m_p and m_q of eight requests; also fills in p, and q as digits.
     fn powers_interleaved<const ROOM: usize>(
         &self,
         wide: &[Row],
@@ -210,7 +209,7 @@ impl<'a> Eight<'a> {
         q_digits.copy_from_slice(q.n());
     }
 
-    /// As [`Eight::powers_interleaved`], of up to four requests and in their first lanes.
+    /// As [`Eight::powers_interleaved`], for up to four requests, in their first lanes.
     fn powers_side_by_side<const ROOM: usize>(
         &self,
         wide: &[Row],
@@ -234,7 +233,7 @@ impl<'a> Eight<'a> {
         swap_halves(primes.n(), q_digits);
     }
 
-    /// base^e mod n. The exponents are public: how long they are shows in the time.
+    /// base^e mod n. The time depends on the lengths of the exponents, which are public.
     fn power_by_e(&self, n: &Moduli, base: &[Row], out: &mut [Row]) {
         let mut exponents = [0; LANES];
         for (exponent, key) in exponents.iter_mut().zip(&self.keys) {
@@ -252,11 +251,11 @@ impl<'a> Eight<'a> {
         let exponents = &mut exponents[..base.len()];
         load_all(&self.keys.map(|key| &*key.e), exponents);
         let bits = self.keys.iter().map(|key| 8 * key.e.len()).fold(0, usize::max);
-        // Whole bytes may reach beyond the digits, the exponents, each below its modulus, do not.
+        // Whole bytes may exceed the digits; the exponents, each below its modulus, do not.
         power(self.token, n, base, exponents, bits.min(DIGIT_BITS * base.len()), out);
     }
 
-    /// The longest private exponent's.
+    /// The length in bits of the longest private exponent.
     fn exponent_bits(&self) -> usize {
         self.keys.iter().map(|key| key.exponent_bits).fold(0, usize::max)
     }
@@ -309,7 +308,7 @@ impl EightResults {
         &mut self.rows.0[..digits]
     }
 
-    /// Writes one lane's as big-endian bytes; false if it does not fit.
+    /// Writes the result of a lane as big-endian bytes; false if it does not fit.
     #[must_use]
     pub(super) fn store(&self, lane: usize, bytes: &mut [u8]) -> bool {
         store_bytes(&self.rows.0[..self.digits], lane, bytes)
@@ -322,7 +321,7 @@ fn load_all(numbers: &[&[u8]; LANES], rows: &mut [Row]) {
     }
 }
 
-/// Each lane trades places with the one `HALF` beside it.
+/// Exchanges each lane with the one `HALF` lanes away.
 fn swap_halves(from: &[Row], to: &mut [Row]) {
     for (from, to) in from.iter().zip(to) {
         *to = *from;
@@ -330,7 +329,7 @@ fn swap_halves(from: &[Row], to: &mut [Row]) {
     }
 }
 
-/// `sum += number`, which must fit; carries run on without a branch.
+/// `sum += number`; the sum must fit. Carries are added without a branch.
 fn add(sum: &mut [Row], number: &[Row]) {
     let mut carry = [0u64; LANES];
     let zeros = std::iter::repeat(&Row::ZERO);
@@ -354,24 +353,24 @@ fn below(a: &[Row], b: &[Row]) -> u8 {
     borrow.iter().rev().fold(0, |bits, borrow| bits << 1 | *borrow as u8)
 }
 
-/// Where a test may disturb the computation.
+/// A place in the computation that a test may disturb.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
-    /// A number of the keys, in lanes.
+    /// A number of the keys, by its index in [`Number`].
     Constant(usize),
     Input,
     ReducedP,
     ReducedQ,
     PowerP,
     PowerQ,
-    /// h of the recombination.
+    /// h of the Chinese-remainder recombination.
     Coefficient,
     /// h*q
     Product,
     Result,
 }
 
-/// Nothing, except in this crate's own tests.
+/// Does nothing outside this crate's own tests.
 #[cfg(not(test))]
 #[inline(always)]
 fn step(_: Step, _: &mut [Row]) {}

@@ -1,29 +1,29 @@
-//! New RSA keys by search in lanes: probable primes by FIPS 186-5, A.1.3 and B.3.1.
+//! Generates RSA keys by a search in lanes: probable primes by FIPS 186-5, A.1.3 and B.3.1.
 //!
-//! Two eights of candidates go through each pass, interleaved. A candidate is an odd random number of the
-//! wanted length and at least the square root of 2 times the least such, so that the product of two has its
-//! full length. It has no small factor (a sieve rejects six of seven odd numbers for a fiftieth of what a
-//! round costs) and, where the public exponent has small factors, is not 1 modulo one of them. What passes one
-//! round of Miller-Rabin goes alone through a pass of eight more rounds, one a lane.
+//! Two groups of eight candidates go through each pass, interleaved. A candidate is an odd random number of the
+//! required length, at least the square root of 2 times the least number of that length. The product of two then has
+//! its full length. It has no small factor: a sieve rejects six of seven odd numbers for a fiftieth of the cost of a
+//! round. It is not 1 modulo any small factor of the public exponent. A candidate that passes one round of Miller-Rabin
+//! goes by itself through a pass of eight more rounds, one per lane.
 //!
-//! - Rounds. Table B.1 asks for 4, 3 and 2 of 1024, 1536 and 2048 bits for an error of 2^-100; the bound of
-//!   Damgard, Landrock and Pomerance, k^(3/2) 2^t t^(-1/2) 4^(2 - sqrt(tk)), gives 8 of 512 bits and 17 of
-//!   256. One pass after the first makes 9, three make 25: see [`passes`].
-//! - Bases are random numbers of all digits, reduced by the kernel. A residue is then at most a quarter more
-//!   likely than another, which the rounds above the table's outweigh; to draw again, as B.3.1 does, would
-//!   compare with a secret.
-//! - Miller-Rabin of a secret. The exponent is (w - 1) / 2^a with a of the lane, but every lane goes through
-//!   [`TWOS_USUAL`] squarings, and if any lane of eight has a larger a, through [`TWOS_MAX`]. The time then
-//!   tells that such a lane is there, of one prime in four thousand, and no more of its a.
-//! - Only what rejects a candidate, never what it leaves unrejected, steers a branch: nothing is learned
-//!   about a prime but that it is one.
-//! - It is seven to ten times as fast as the library's own generation. Of RSA-2048's time the kernels take
-//!   three fifths, what the library makes of the two primes a quarter, the sieve a thirteenth.
-//! - Steps. A search goes on in steps of one pass, or, where there are no lanes, of one round of one candidate by the
-//!   bound library, between which its thread has time for others ([`KeySearch`]). Bases there have one bit less than
-//!   the candidate, so that they are below it.
-//! - Dropped: incremental search (adding 2 to one start), which sieves for less but favours primes after
-//!   long gaps and is not the standard's procedure.
+//! - Rounds. Table B.1 requires 4, 3 and 2 for 1024, 1536 and 2048 bits and an error of 2^-100. The bound of Damgard,
+//!   Landrock and Pomerance, k^(3/2) 2^t t^(-1/2) 4^(2 - sqrt(tk)), gives 8 for 512 bits and 17 for 256. One pass after
+//!   the first makes 9, three make 25: see [`passes`].
+//! - Bases are random numbers of all digits, reduced by the kernel. One residue is then at most a quarter more likely
+//!   than another, which the rounds above the table's compensate. Drawing again, as B.3.1 does, would need a comparison
+//!   with a secret.
+//! - Miller-Rabin of a secret. The exponent is (w - 1) / 2^a, with a for each lane. But every lane makes [`TWOS_USUAL`]
+//!   squarings or, if any lane of eight has a larger a, [`TWOS_MAX`]. The time then reveals only that such a lane, one
+//!   prime in four thousand, is there, and nothing else of its a.
+//! - Branches depend only on the reasons to reject a candidate, never on one that is kept: of a prime only its
+//!   primality is revealed.
+//! - It is seven to ten times as fast as the library's own generation. For RSA-2048 the kernels take three fifths of
+//!   the time, the library's part for the two primes a quarter, the sieve a thirteenth.
+//! - Steps. A search runs in steps, between which its thread can do other work ([`KeySearch`]): one pass in lanes or,
+//!   without lanes, a slice of a round of one candidate by the bound library. Bases of such rounds have one bit less
+//!   than the candidate, so that they are below it.
+//! - Dropped: incremental search (adding 2 to one start), which sieves for less but favours primes after long gaps and
+//!   is not the standard's procedure.
 
 use super::lane_keys::PRIME_DIGITS_MAX;
 use super::sieve::{PRIME_WORDS_MAX, Sieve};
@@ -39,22 +39,22 @@ use crate::low::wipe_bytes;
 use crate::secret::SecretBytes;
 use std::array;
 
-/// Longest prime in bytes.
+/// The longest prime, in bytes.
 const PRIME_BYTES_MAX: usize = 8 * PRIME_WORDS_MAX;
-/// Candidates less one are divisible by two at most this often: less than a digit, so that none that chance
-/// will ever draw is left out.
+/// A candidate less one may be divisible by two at most this often: less than a digit, so high that chance never draws
+/// an excluded one.
 const TWOS_MAX: u32 = DIGIT_BITS as u32 - 1;
-/// Most are by two at most this often: one in four thousand is not.
+/// Most candidates less one are divisible by two at most this often; one in four thousand is not.
 const TWOS_USUAL: u32 = 12;
-/// The first 64 bits of the square root of 2; a candidate's are above them.
+/// The first 64 bits of the square root of 2; those of a candidate must be greater.
 const SQUARE_ROOT_OF_2: u64 = 0xb504_f333_f9de_6484;
-/// Pairs of primes that may turn out not to serve before the search gives up; one in thousands does not.
+/// After this many unusable pairs of primes the search gives up; one pair in thousands is unusable.
 const PAIRS_MAX: usize = 100;
-/// Random bytes drawn at a time.
+/// The number of random bytes drawn at a time.
 const RANDOM_BYTES: usize = 8 * PRIME_BYTES_MAX;
 
-/// A new key in Chinese-remainder form with p > q, proven by one operation. `bits` is a multiple of 8 from
-/// 512 to 4096; `e` is odd, above one, and at most half as long. None if the library fails inside.
+/// Generates a key in Chinese-remainder form with p > q, tested by one operation. `bits` is a multiple of 8 from 512 to
+/// 4096; `e` is odd, above one, and at most half as long. `None` if the library fails internally.
 pub(crate) fn generate(token: Option<Avx512>, bits: usize, e: &[u8]) -> Option<RsaObject> {
     let mut search = KeySearch::in_lanes(token, bits, e)?;
     loop {
@@ -64,32 +64,32 @@ pub(crate) fn generate(token: Option<Avx512>, bits: usize, e: &[u8]) -> Option<R
     }
 }
 
-/// A search for a key, as [`generate`] makes it, that goes on in steps. Everything that it holds is wiped when it is
-/// dropped.
+/// A search for a key, as in [`generate`], that runs in steps. All that it holds is wiped when it is dropped.
 pub(crate) struct KeySearch {
     search: Search,
     e: Vec<u8>,
     pairs_left: usize,
-    /// The key that is made of two primes.
+    /// The key being made from two primes.
     making: Option<KeyMaking>,
 }
 
 impl KeySearch {
-    /// In lanes; of the portable kernels where there are no others, which takes long.
+    /// A search in lanes. Without kernels, the plain twins are used, which takes long.
     fn in_lanes(token: Option<Avx512>, bits: usize, e: &[u8]) -> Option<KeySearch> {
         let search = Search::new(token, bits / 2, e)?;
         Some(KeySearch { search, e: e.to_vec(), pairs_left: PAIRS_MAX, making: None })
     }
 
-    /// In lanes where the machine has them, else one candidate after the other by the bound library.
+    /// A search in lanes if the machine has them, else one candidate after the other by the bound library.
     pub(crate) fn new(token: Option<Avx512>, bits: usize, e: &[u8]) -> Option<KeySearch> {
         let mut search = KeySearch::in_lanes(token, bits, e)?;
         search.search.is_single = token.is_none();
         Some(search)
     }
 
-    /// Goes on by one step: a pass over candidates, a slice of a round of one, or a step of what makes a key of two
-    /// primes. None while there is no end; then the key, or none if the library fails inside, and nothing more.
+    /// Runs one step: a pass over candidates, a slice of a round of one candidate, or a step of making the key from two
+    /// primes. `None` until the end; then the key, or `None` in its place if the library fails internally or too many
+    /// pairs were unusable.
     pub(crate) fn step(&mut self) -> Option<Option<RsaObject>> {
         if let Some(making) = &mut self.making {
             let ended = making.step()?;
@@ -106,14 +106,14 @@ impl KeySearch {
     }
 }
 
-/// Passes of eight rounds that a candidate must survive after its first round: with it, 9 rounds from 512
-/// bits on and 25 below.
+/// The number of passes of eight rounds that a candidate must survive after its first round. That makes 9 rounds from
+/// 512 bits on, and 25 below.
 fn passes(bits: usize) -> usize {
     if bits >= 512 { 1 } else { 3 }
 }
 
-/// A candidate or prime, big-endian; wiped when dropped. It has room for the longest, so that it lies on the
-/// heap and leaves nothing behind where it is moved from.
+/// A candidate or prime, big-endian; wiped when dropped. It always has room for the longest, so that it is on the heap
+/// and leaves nothing behind when it is moved.
 struct Candidate {
     room: SecretBytes,
     bytes: usize,
@@ -132,7 +132,7 @@ impl Candidate {
         &mut self.room[..self.bytes]
     }
 
-    /// How often two divides it less one; more than 63 times is 64.
+    /// How often two divides the candidate less one; 64 if more than 63 times.
     fn twos(&self) -> u32 {
         let mut bottom = [0; 8];
         bottom.copy_from_slice(&self.bytes()[self.bytes - 8..]);
@@ -146,21 +146,21 @@ struct Search {
     digits: usize,
     sieve: Sieve,
     random: Random,
-    /// Survivors of a round, not yet confirmed.
+    /// Candidates that passed a round and are not yet confirmed.
     likely: Vec<Candidate>,
-    /// Confirmed ones.
+    /// Confirmed primes.
     primes: Vec<Candidate>,
-    /// Candidates go through rounds of the bound library, one by one.
+    /// Whether candidates go through rounds of the bound library, one by one.
     is_single: bool,
-    /// The one that does now.
+    /// The candidate that is in such a round now.
     single: Option<Single>,
 }
 
-/// A candidate between rounds of the bound library.
+/// A candidate with rounds of the bound library.
 struct Single {
     candidate: Candidate,
     test: PrimeTest,
-    /// Squarings of each of its rounds.
+    /// The number of squarings in each of its rounds.
     squarings: u32,
     rounds: usize,
 }
@@ -181,7 +181,7 @@ impl Search {
         })
     }
 
-    /// Goes on by one step. None if the library fails inside.
+    /// Runs one step. `None` if the library fails internally.
     fn step(&mut self) -> Option<()> {
         if self.is_single {
             return self.step_single();
@@ -201,7 +201,7 @@ impl Search {
         Some(())
     }
 
-    /// A slice of a round of the candidate at hand, or of a new one.
+    /// Runs a slice of a round of the current candidate, or of a new one. `None` if the library fails internally.
     fn step_single(&mut self) -> Option<()> {
         let mut single = match self.single.take() {
             Some(single) => single,
@@ -235,7 +235,7 @@ impl Search {
         Some(())
     }
 
-    /// A pass over new candidates: those that passed one round are likely.
+    /// Runs a pass over new candidates; those that pass one round become likely.
     fn find_likely(&mut self) {
         let mut eights = array::from_fn(|_| Secret::<PRIME_DIGITS_MAX>::zero());
         for eight in &mut eights {
@@ -269,14 +269,14 @@ impl Search {
         passed
     }
 
-    /// An odd number of the wanted length without small factors.
+    /// A random odd number of the required length without small factors.
     fn candidate(&mut self) -> Candidate {
         let mut candidate = Candidate::new(self.bits);
         let (last, above) = (candidate.bytes - 1, 8 * candidate.bytes - self.bits);
         loop {
             let bytes = candidate.bytes_mut();
             self.random.fill(bytes);
-            // The top bit of the length, and nothing above it.
+            // Sets the top bit of the length, and clears the bits above.
             bytes[0] = bytes[0] & (0xff >> above) | 0x80 >> above;
             bytes[last] |= 1;
             let mut top = [0; 16];
@@ -289,8 +289,8 @@ impl Search {
         }
     }
 
-    /// One round of Miller-Rabin (FIPS 186-5, B.3.1) in each lane of two eights, with random bases. Returns the
-    /// lanes that passed, as bits.
+    /// Runs one round of Miller-Rabin (FIPS 186-5, B.3.1) in each lane of two groups of eight, with random bases.
+    /// Returns the lanes that passed, as bits.
     fn round(&mut self, eights: &[Secret<PRIME_DIGITS_MAX>; 2]) -> [u8; 2] {
         let (token, digits) = (self.token, self.digits);
         let numbers = eights.each_ref().map(|eight| &eight.0[..digits]);
@@ -317,7 +317,7 @@ impl Search {
     }
 }
 
-/// w - 1 = 2^a * m for the odd w of each lane: writes m and returns a, which is at most [`TWOS_MAX`].
+/// Splits w - 1 = 2^a * m for the odd w of each lane: writes m and returns a, which is at most [`TWOS_MAX`].
 fn odd_part(w: &[Row], m: &mut [Row]) -> [u32; LANES] {
     let mut twos = [0; LANES];
     for (lane, twos) in twos.iter_mut().enumerate() {
@@ -333,7 +333,7 @@ fn odd_part(w: &[Row], m: &mut [Row]) -> [u32; LANES] {
     twos
 }
 
-/// Steps 4.5 to 4.7 of B.3.1 for z = base^m: the lanes in which it is 1, or becomes w - 1 by fewer than a
+/// Steps 4.5 to 4.7 of B.3.1 for z = base^m: returns the lanes in which z is 1, or becomes w - 1 after fewer than a
 /// squarings. All lanes are squared equally often.
 fn passed(token: Option<Avx512>, w: &Moduli, z: &mut [Row], twos: &[u32; LANES]) -> u8 {
     let mut one = [Row::ZERO; PRIME_DIGITS_MAX];
@@ -356,7 +356,7 @@ fn passed(token: Option<Avx512>, w: &Moduli, z: &mut [Row], twos: &[u32; LANES])
     passed
 }
 
-/// Random bytes drawn many at a time and wiped as they are handed out.
+/// Random bytes, drawn many at a time and wiped when they are handed out.
 struct Random {
     bytes: SecretBytes,
     used: usize,
@@ -378,7 +378,7 @@ impl Random {
         self.used += out.len();
     }
 
-    /// Random digits in every lane.
+    /// Fills every lane with random digits.
     fn rows(&mut self, rows: &mut [Row]) {
         let mut bytes = [0; 8 * LANES];
         for row in rows {
@@ -415,7 +415,7 @@ mod tests {
                     for prime in std::mem::take(&mut search.primes) {
                         assert_eq!(BigNum::from_slice(prime.bytes()).unwrap().num_bits() as usize, bits);
                         assert!(is_prime(prime.bytes()));
-                        // Its square has full length, so every product has.
+                        // The square of each prime has full length, so every product has.
                         let number = BigNum::from_slice(prime.bytes()).unwrap();
                         assert_eq!((&number * &number).num_bits() as usize, 2 * bits);
                     }
@@ -424,7 +424,7 @@ mod tests {
         }
     }
 
-    /// Primes pass and others do not, whatever the power of two in the number less one.
+    /// Primes pass and other numbers do not, whatever power of two divides the number less one.
     #[test]
     fn rounds_know_primes() {
         let mut scratch = BigNumContext::new().unwrap();
@@ -432,7 +432,7 @@ mod tests {
             for bits in [256, 512] {
                 let mut search = Search::new(token, bits, &[3]).unwrap();
                 for twos in (1..=TWOS_USUAL + 1).chain([20, TWOS_MAX]).map(|twos| twos as i32) {
-                    // w = odd * 2^twos + 1, and the next such that is prime.
+                    // w = odd * 2^twos + 1, and the next number of that form that is prime.
                     let (mut w, mut step) = (BigNum::new().unwrap(), BigNum::new().unwrap());
                     w.rand(bits as i32, openssl::bn::MsbOption::TWO_ONES, true).unwrap();
                     for bit in 0..=twos {
@@ -456,7 +456,7 @@ mod tests {
                             load_bytes(&mut eight.0[..search.digits], lane, &number.to_vec());
                         });
                     }
-                    // A composite number of this length passes a round with a chance of far below 2^-40.
+                    // A composite number of this length passes a round with a probability far below 2^-40.
                     assert_eq!(search.round(&eights), [u8::MAX, 0], "{bits} bits, 2^{twos}");
                     for (number, expected) in [(&w, true), (&composite, false)] {
                         let mut candidate = Candidate::new(bits);
@@ -478,7 +478,7 @@ mod tests {
         }
     }
 
-    /// Numbers that Fermat's test would let pass for most bases: Carmichael numbers (6k + 1)(12k + 1)(18k + 1).
+    /// Numbers that pass Fermat's test for most bases: Carmichael numbers (6k + 1)(12k + 1)(18k + 1).
     #[test]
     fn carmichael_numbers_fail() {
         let token = Cpu::up_to_avx512().avx512;
@@ -508,7 +508,7 @@ mod tests {
                     .for_each(|lane| load_bytes(&mut eight.0[..search.digits], lane, &carmichael.to_vec()));
             }
             let [first, second] = search.round(&eights);
-            // At most a quarter of the bases lie; sixteen never do.
+            // At most a quarter of the bases pass, so sixteen never do.
             assert!((first.count_ones() + second.count_ones()) <= 12, "{first:b} {second:b}");
         }
     }

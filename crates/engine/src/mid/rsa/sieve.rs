@@ -1,19 +1,19 @@
-//! The sieve of the search for primes: which candidates have a small factor.
+//! The sieve of the search for primes: finds the candidates that have a small factor.
 //!
-//! It takes a candidate modulo words of several primes by Montgomery reduction without ever multiplying the
-//! radix back in: a factor prime to the modulus does not change what divides. It is one multiplication pair
-//! a word and modulus, several moduli in flight.
+//! The candidate is reduced modulo words, each a product of several primes, by Montgomery reduction without multiplying
+//! the radix back in: a factor coprime to the modulus does not change divisibility. That costs one pair of
+//! multiplications per word and modulus, with several moduli in flight.
 //!
-//! A candidate is a secret until it is rejected: only what rejects it steers a branch.
+//! A candidate is secret until it is rejected: branches depend only on the reason to reject it.
 
 use crate::low::rsa::{LANES, Secret};
 
-/// Longest candidate in words.
+/// The longest candidate, in words of 64 bits.
 pub(super) const PRIME_WORDS_MAX: usize = 32;
-/// The sieve's primes are below this many times the length of a candidate in bits: about there, another
-/// prime costs as much as the rounds it saves.
+/// The sieve's primes are below this many times the length of a candidate in bits: about there, another prime costs as
+/// much as the rounds it saves.
 const SIEVE_LIMIT: usize = 8;
-/// Moduli of the sieve that are in flight together.
+/// The number of moduli of the sieve that are in flight together.
 const SIEVE_STEP: usize = 8;
 
 /// Small odd primes, several to a word, for candidates of one length.
@@ -22,29 +22,29 @@ pub(super) struct Sieve {
     primes: Vec<SievePrime>,
 }
 
-/// A product of small primes with what Montgomery reduction by it needs.
+/// A product of small primes, with its constants for Montgomery reduction.
 #[derive(Clone, Copy)]
 struct SieveWord {
     modulus: u64,
     /// -1 / modulus mod 2^64
     negated_inverse: u64,
-    /// What the number 1 comes to, for the primes that divide the public exponent.
+    /// The result of reducing the number 1, to test the primes that divide the public exponent.
     one: u64,
-    /// Its primes in the list of all.
+    /// The range of its primes in the list of all.
     first: usize,
     end: usize,
 }
 
 #[derive(Clone, Copy)]
 struct SievePrime {
-    /// A number is divisible if, times this, it is at most `limit`.
+    /// A number is divisible by the prime if its product with this is at most `limit`.
     inverse: u64,
     limit: u64,
     divides_e: bool,
 }
 
 impl Sieve {
-    /// For candidates of so many bits, and a public exponent.
+    /// A sieve for candidates of `bits` bits and a public exponent.
     pub(super) fn new(bits: usize, e: &[u8]) -> Sieve {
         let words_of_candidate = bits.div_ceil(64);
         let mut words = Vec::new();
@@ -68,13 +68,13 @@ impl Sieve {
             word.negated_inverse = inverse(word.modulus).wrapping_neg();
             word.one = (0..words_of_candidate).fold(0, |rest, at| word.reduce(rest, u64::from(at == 0)));
         }
-        // The last step is filled up with a word seen before.
+        // The last step is filled up with copies of the first word.
         words.resize(words.len().next_multiple_of(SIEVE_STEP), words[0]);
         Sieve { words: words.as_chunks().0.to_vec(), primes }
     }
 
-    /// Whether the candidate is divisible by none of the primes, and by none of those that divide the
-    /// public exponent when one less. Ends at the first step that rejects.
+    /// Whether no prime divides the candidate, and no prime that divides the public exponent divides the candidate less
+    /// one. Ends at the first step that rejects.
     pub(super) fn passes(&self, candidate: &[u8]) -> bool {
         let mut words = Secret::<{ PRIME_WORDS_MAX / LANES }>::zero();
         let words = words.0.as_mut_slice();
@@ -106,11 +106,11 @@ impl Sieve {
 }
 
 impl SieveWord {
-    /// (rest + word) / 2^64 modulo the modulus, and at most one above it.
+    /// (rest + word) / 2^64 modulo the modulus; the result may be one above it.
     fn reduce(&self, rest: u64, word: u64) -> u64 {
         let sum = u128::from(rest) + u128::from(word);
         let multiple = (sum as u64).wrapping_mul(self.negated_inverse);
-        // Below 2^65 + 2^127: nothing is lost.
+        // Below 2^65 + 2^127, so nothing overflows.
         (sum.wrapping_add(u128::from(multiple).wrapping_mul(u128::from(self.modulus))) >> 64) as u64
     }
 }
@@ -121,8 +121,8 @@ impl SievePrime {
     }
 }
 
-/// 1 / number mod 2^64 of an odd number, by Newton's iteration: right to 3 bits at first, then to twice as
-/// many with each step.
+/// 1 / number mod 2^64 of an odd number, by Newton's iteration: first correct to 3 bits, then to twice as many with
+/// each step.
 fn inverse(number: u64) -> u64 {
     (0..5).fold(number, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(number.wrapping_mul(inverse))))
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// What `cryptand speed` is asked for.
+/// The arguments of one `cryptand speed`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run<'a> {
     pub operation: &'a str,
@@ -16,11 +16,11 @@ pub(super) struct Run<'a> {
     pub bytes: usize,
     pub jobs: usize,
     pub interface: &'static str,
-    /// Of the card; none for the usual one of the operation.
+    /// Personality of the card; none for the operation's default.
     pub personality: Option<&'static str>,
 }
 
-/// What of its answer is used: fields that every build writes.
+/// The fields of `cryptand speed --json` that are used here; every build writes them.
 #[derive(Debug, Deserialize)]
 pub(super) struct Measured {
     pub ops_per_s: f64,
@@ -42,7 +42,7 @@ impl Side {
         Self::start(crate::load::target::command()?, processor)
     }
 
-    /// The build of this command `cryptand`; its cards are bound to a processor.
+    /// Makes and serves a home with the build whose command `cryptand` this is; its cards are bound to `processor`.
     pub fn start(command: PathBuf, processor: Option<u32>) -> Result<Self, LabError> {
         let folder =
             TempDir::with_prefix("cryptand-rates-").map_err(LabError::io("make a temporary folder"))?;
@@ -57,7 +57,7 @@ impl Side {
         Ok(side)
     }
 
-    /// Measures; the caller is bound to a processor.
+    /// Runs `cryptand speed` for `seconds`, bound to `processor`; gives its figures.
     pub fn speed(&self, run: &Run<'_>, seconds: f64, processor: Option<u32>) -> Result<Measured, LabError> {
         let (bytes, jobs, seconds) = (run.bytes.to_string(), run.jobs.to_string(), seconds.to_string());
         let mut arguments = vec!["speed", "--json", "--operation", run.operation, "--bytes", &bytes];
@@ -67,7 +67,7 @@ impl Side {
         serde_json::from_slice(&text).map_err(LabError::io("read what a build measured"))
     }
 
-    /// Runs the command; what it prints.
+    /// Runs the command on the home; gives its standard output.
     fn call(&self, arguments: &[&str]) -> Result<Vec<u8>, LabError> {
         let what = "run a program of a build";
         let mut command = Command::new(&self.command);

@@ -1,4 +1,4 @@
-//! The cases: which processors, who computes, which stages have threads of their own, which level.
+//! The cases: processors, provider, stages with threads of their own, and level.
 
 use crate::kit::machine::processors_online;
 
@@ -7,18 +7,18 @@ use crate::kit::machine::processors_online;
 pub enum Processors {
     /// The first one.
     One,
-    /// All.
+    /// All processors.
     All,
 }
 
 /// A case of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// The published tables that it stands for; empty for one that was not published.
+    /// The published tables that the case stands for; empty if it was not published.
     pub tables: &'static [&'static str],
     /// The portable provider, else the engine.
     pub is_software: bool,
-    /// Processors.
+    /// Processors that the case may use.
     pub processors: Processors,
     /// Whether compression and cipher run on all processors but the first, which keeps the rest.
     pub offload: bool,
@@ -64,7 +64,7 @@ impl Case {
         cases().into_iter().find(|case| case.tables.contains(&table))
     }
 
-    /// Its name.
+    /// Name of the case.
     pub fn name(&self) -> String {
         let who = if self.is_software { "software" } else { "engine" };
         let processors = match self.processors {
@@ -76,7 +76,7 @@ impl Case {
         format!("{who}, {processors}, {stages}, level {}", self.level)
     }
 
-    /// What is added to the command on a machine with so many processors.
+    /// Arguments that the case adds to the command on a machine with `processors` processors.
     pub fn arguments(&self, processors: usize) -> Vec<String> {
         let provider = if self.is_software { "software" } else { "engine" };
         let stages = if self.stages { "io,compress,cipher" } else { "none" };
@@ -88,17 +88,17 @@ impl Case {
         arguments
     }
 
-    /// The processors that the program is kept to; empty for all. With offloading it chooses them itself.
+    /// The processors that the program is bound to; empty for all. With offloading the program chooses them itself.
     pub fn bound_to(&self) -> Vec<usize> {
         if self.processors == One || self.offload { vec![0] } else { Vec::new() }
     }
 
-    /// Processors that it may use here.
+    /// Number of processors that the case may use on this machine.
     pub fn processors_used(&self) -> usize {
         if self.processors == One { 1 } else { processors_online() }
     }
 
-    /// About how long it takes, for the time that is left.
+    /// Estimated seconds for a gigabyte of text, for the remaining time.
     pub fn seconds_per_gigabyte(&self) -> f64 {
         let one = match (self.is_software, self.level) {
             (_, 9) => 25.0,

@@ -9,9 +9,9 @@ use crate::openpgp::input;
 use crate::published::Row;
 use maud::{Markup, html};
 
-/// Where the part begins.
+/// Anchor of the part in the page.
 pub(crate) const ANCHOR: &str = "openpgp";
-/// Its heading.
+/// Heading of the part.
 pub(crate) const TITLE: &str = "OpenPGP files";
 
 /// A column of figures: its name, the published metric, and the figure of a run of a case.
@@ -19,7 +19,7 @@ pub(super) struct Column {
     name: &'static str,
     pub metrics: &'static [&'static str],
     pub figure: fn(&Run, &Case) -> f64,
-    /// Whether it grows with the length of the text.
+    /// Whether the figure grows with the length of the text.
     is_of_length: bool,
 }
 
@@ -78,7 +78,7 @@ const TILES: [(&str, &str); 2] = [
     ("The same with all processors", "t8"),
 ];
 
-/// The main rates: what, MB a second here, and published. They are of no particular length of the text.
+/// The main rates: name, MB a second here, and published. They do not depend on the length of the text.
 pub(crate) fn tiles(outcomes: &Outcomes, published: &[Row]) -> Vec<(String, f64, f64)> {
     let tile = |(title, table): (&str, &str)| {
         let case = Case::of_table(table)?;
@@ -88,7 +88,7 @@ pub(crate) fn tiles(outcomes: &Outcomes, published: &[Row]) -> Vec<(String, f64,
     TILES.into_iter().filter_map(tile).collect()
 }
 
-/// Whether a part of the published text was measured only.
+/// Whether only a part of the published text was measured.
 pub(crate) fn is_part(outcomes: &Outcomes) -> bool {
     text_bytes(outcomes).is_some_and(|bytes| bytes != input::PUBLISHED_BYTES)
 }
@@ -97,7 +97,7 @@ fn text_bytes(outcomes: &Outcomes) -> Option<u64> {
     Some(outcomes.0.first()?.runs.first()?.input_bytes)
 }
 
-/// The part; empty where no case ran.
+/// The part of the page on OpenPGP; empty where no case ran.
 pub(crate) fn section(outcomes: &Outcomes, published: &[Row]) -> Markup {
     let Some(first) = outcomes.0.first().and_then(|outcome| outcome.runs.first()) else {
         return Markup::default();

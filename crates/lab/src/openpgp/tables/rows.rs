@@ -43,7 +43,7 @@ fn of_metric(metric: &str) -> Option<Of> {
 }
 
 impl Case {
-    /// Whether it stands for no published table with figures.
+    /// Whether the case stands for no published table with figures.
     fn is_ours(&self) -> bool {
         self.tables.is_empty() || self.tables.contains(&"t9")
     }

@@ -1,6 +1,6 @@
-//! The published statements about the Encryption Facility, held against what the cases gave: the rows of
-//! `data/file-tests.csv`. Each names a case by its published table or its own name, another one that it is set over
-//! where there is one, the figure of their runs, and how the ratio, or the figure itself, is reported.
+//! The published statements about the Encryption Facility, judged by the cases: the rows of `data/file-tests.csv`. Each
+//! row names a case by its published table or by its own name, perhaps a second case for a ratio, the figure of the
+//! runs, and the unit of the result.
 
 use super::{Case, Outcome, Outcomes, Run};
 use crate::experiment::judged::{Expect, Figure, Judged, Verdict};
@@ -10,7 +10,7 @@ use crate::openpgp::input;
 use crate::published::Claim;
 use serde::Deserialize;
 
-/// What a statement is held against.
+/// The test of a statement.
 #[derive(Deserialize)]
 struct Test {
     id: String,
@@ -19,16 +19,16 @@ struct Test {
     figure: String,
     unit: Unit,
     expect: String,
-    /// Processors that it needs.
+    /// Processors that the test needs.
     processors: usize,
     compared: String,
 }
 
-/// How a figure is reported.
+/// The unit of a reported figure.
 #[derive(Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Unit {
-    /// The length of the text, where it is the published one: a quick report takes a part on purpose.
+    /// The length of the text, if it is the published one: a quick report takes a part on purpose.
     Bytes,
     #[serde(rename = "")]
     Ratio,
@@ -37,8 +37,8 @@ enum Unit {
     Increase,
 }
 
-/// Holds the statements against the outcomes on so many processors. Statements without a test, or whose cases did not
-/// run, are left out.
+/// Judges the statements by the outcomes of a machine with `processors` processors. Statements without a test, or whose
+/// cases did not run, are left out.
 pub(crate) fn judge(claims: &[Claim], outcomes: &Outcomes, processors: usize) -> Vec<Judged> {
     let tests: Vec<Test> = records(include_str!("../../../data/file-tests.csv")).collect();
     let judged = claims.iter().filter_map(|claim| {
@@ -81,14 +81,14 @@ fn in_unit(ratio: f64, unit: Unit) -> f64 {
     }
 }
 
-/// A figure of one case over that of another, pass by pass.
+/// A figure of one case over that of another, pass by pass; none without runs.
 fn over(a: &Outcome, b: &Outcome, figure: fn(&Run) -> f64) -> Option<Summary> {
     let count = a.runs.len().min(b.runs.len());
     let values = |outcome: &Outcome| outcome.runs[..count].iter().map(figure).collect::<Vec<f64>>();
     Some(compare(&values(a), &values(b))?.ratio)
 }
 
-/// A figure by its name.
+/// A figure of a run by its name; none for an unknown name.
 fn figure(name: &str) -> Option<fn(&Run) -> f64> {
     Some(match name {
         "input" => |run| run.input_bytes as f64 / input::PUBLISHED_BYTES as f64,

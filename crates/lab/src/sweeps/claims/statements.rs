@@ -23,31 +23,31 @@ const GROUPS: &str = include_str!("../../../data/groups.csv");
 /// The lengths of the published tables.
 pub(super) const LENGTHS: [usize; 6] = [64, 256, 1024, 4096, 65_536, 1_048_576];
 
-/// What is compared.
+/// The kind of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum What {
-    /// As many jobs as processors, against one.
+    /// As many jobs as processors, over one job.
     Scaling,
-    /// One operation against another.
+    /// One operation over another.
     Operations,
-    /// One interface against another for the same operation.
+    /// One interface over another, for the same operation.
     Interfaces,
-    /// Cards and jobs against others.
+    /// Some cards and jobs over others.
     Cards,
-    /// A coprocessor against an accelerator for clear-key RSA.
+    /// A coprocessor over an accelerator, for clear-key RSA.
     Personalities,
-    /// With one job, rate times latency is one.
+    /// One job waits for each answer: rate times latency is one.
     OneJobWaits,
-    /// The processor time of one native job is all of its time.
+    /// The time of one native job is all processor time.
     Synchronous,
-    /// A length sweep is a start cost and a cost per byte.
+    /// The times of a length sweep lie on a line: a start cost and a cost per byte.
     Line,
     /// The start cost is higher through one interface than through another.
     StartCost,
 }
 
-/// How a ratio is reported.
+/// The unit of a reported ratio.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Unit {
@@ -77,7 +77,7 @@ pub(super) struct Side {
     pub jobs: usize,
 }
 
-/// A row.
+/// A row of `data/tests.csv`.
 #[derive(Debug)]
 pub(super) struct Test {
     pub id: String,
@@ -86,13 +86,13 @@ pub(super) struct Test {
     pub lengths: Vec<usize>,
     pub over: Side,
     pub under: Side,
-    /// None for as many as the machine has.
+    /// Number of processors or busy cards needed; none for all processors of the machine.
     pub needs: Option<usize>,
     pub expect: Expect,
     pub unit: Unit,
 }
 
-/// The fields of a row.
+/// The fields of a row, as text.
 #[derive(Deserialize)]
 struct Fields {
     id: String,
@@ -138,7 +138,8 @@ impl Test {
 }
 
 impl Side {
-    /// `card 7`, or `2 14` for so many cards with so many jobs; one native job where nothing is said.
+    /// Reads `card 7` (an interface and jobs) or `2 14` (cards and jobs); empty text is one native job. None for any
+    /// other text.
     fn read(text: &str) -> Option<Self> {
         let (first, jobs) = text.split_once(' ').unwrap_or((text, "1"));
         let jobs = jobs.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What a statement is worked out of: the runs that it needs, and the figure that they give.
+//! The runs that a statement needs, and the figure that they give.
 
 use super::statements::{Side, Test, What};
 use super::sweep_fit;
@@ -13,8 +13,8 @@ pub(super) fn workload(operation: Operation, interface: Interface, bytes: usize)
 }
 
 impl Side {
-    /// An operation through this side. On cards as the published tables have it: secure keys on coprocessors, clear RSA
-    /// on accelerators.
+    /// The workload of an operation on this side. On cards, as in the published tables: secure keys on coprocessors,
+    /// clear RSA on accelerators.
     fn through(self, operation: Operation, bytes: usize) -> Workload {
         let Self { interface, cards, jobs } = self;
         let plain = workload(operation, interface, bytes);
@@ -26,14 +26,14 @@ impl Side {
 }
 
 impl Test {
-    /// Each of its lengths; a nought for operations that take none.
+    /// Each length of an operation in bytes; 0 for operations that take none.
     fn each_length<'a>(&'a self) -> impl Iterator<Item = usize> + Clone + 'a {
         let none = self.lengths.is_empty().then_some(0);
         self.lengths.iter().copied().chain(none)
     }
 
-    /// Pairs of workloads whose rates are compared: over, under. Empty where this machine cannot run
-    /// the test, or the test compares no rates.
+    /// Pairs of workloads whose rates are compared: over, under. Empty if this machine cannot run the test, or if the
+    /// test compares no rates.
     pub(super) fn pairs(&self, online: usize) -> Vec<(Workload, Workload)> {
         if self.not_testable(online).is_some() {
             return Vec::new();
@@ -77,7 +77,7 @@ impl Test {
         }
     }
 
-    /// Why this machine cannot show it; none where it can.
+    /// Why this machine cannot run the test; none if it can.
     pub(super) fn not_testable(&self, online: usize) -> Option<String> {
         match (self.what, self.needs) {
             (What::Scaling, Some(needed)) if needed > online => {
@@ -93,7 +93,7 @@ impl Test {
         }
     }
 
-    /// The figure that the runs give, and what was compared; none where a run is missing.
+    /// The figure of the runs, and a text on the comparison; none if a run is missing.
     pub(super) fn judge(&self, results: &Results, online: usize) -> Option<(Weighed, String)> {
         let lengths = match self.lengths.as_slice() {
             [] => String::new(),
@@ -125,7 +125,7 @@ impl Test {
             other => other,
         };
         let weighed = expect.weigh(figures?)?;
-        // A loss is one against linear scaling; what is asked of all processors is told in times.
+        // A loss is relative to linear scaling; the scaling over all processors is reported as a factor.
         let by = if self.needs.is_some() { times } else { 1.0 };
         let weighed = weighed.map(|ratio| self.unit.of(ratio / by));
         let (first, last) = (self.operations[0], self.operations[self.operations.len() - 1]);
@@ -147,7 +147,8 @@ impl Test {
         Some((weighed, compared))
     }
 
-    /// A figure of each single run: of its rate, its median latency and the caller's time for an operation.
+    /// A figure of each single run, made of its rate, its median latency and the caller's time for an operation; none
+    /// if a run is missing.
     fn of_singles(&self, results: &Results, of: fn(f64, f64, f64) -> f64) -> Option<Vec<Figure>> {
         let figure = |single: Workload| {
             let case = results.of(&single)?;

@@ -8,7 +8,7 @@ use crate::tls::desk::Kind;
 use crate::tls::drive::{Data, ResumeBy, Version};
 use crate::tls::server::{Serving, Sessions, Work};
 
-/// The end of the names of rows whose key is on a card.
+/// End of the names of rows whose key is on a card.
 const ON_A_CARD: &str = " on a card";
 /// Unit of the figures.
 const UNIT: &str = "per processor s";
@@ -63,7 +63,7 @@ pub(super) fn resumed(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
         case.serving.sessions = Sessions::Tickets;
         case.drive.resume = Some((100, ResumeBy::Ticket));
         if version == Version::Tls12 {
-            // What resumes agrees on no group.
+            // A resumed session of TLS 1.2 agrees on no group.
             case.drive.group = None;
         }
         let sides = bench.sides(&case, &[Who::Nginx, Who::Process])?;
@@ -124,7 +124,7 @@ fn on_card(
     Ok(vec![beside, within, stated])
 }
 
-/// nginx by its name and version.
+/// Name and version of nginx.
 pub(super) fn nginx_name(bench: &Bench) -> String {
     bench.desk.nginx().map_or("nginx".to_owned(), |nginx| nginx.name.clone())
 }

@@ -1,4 +1,4 @@
-//! Rows of much at once: kept connections, and certificates.
+//! Rows of large numbers: kept connections, and certificates.
 
 use super::sides::{Bench, Who};
 use crate::experiment::promise::{Measure, Promise};
@@ -15,19 +15,19 @@ use std::time::{Duration, Instant};
 
 /// Connections that are kept.
 const CONNECTIONS: usize = 2000;
-/// How long they work, and after what share of that memory is looked at.
+/// How long the connections work, and the share of that time after which memory is read.
 const WORK: Duration = Duration::from_secs(4);
 const LOOK_AT: f64 = 0.8;
-/// How long they rest before it is looked at again: servers need a moment to see that nothing comes.
+/// How long the connections rest before memory is read again: servers take a moment to notice the silence.
 const REST: Duration = Duration::from_secs(4);
-/// Certificates, and reloads.
+/// Number of certificates, and of reloads.
 const CERTIFICATES: usize = 10_000;
 const RELOADS: usize = 10;
 /// Kibibytes and mebibytes.
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// What a kept connection takes, of ours and of nginx: at rest, and while it works.
+/// Memory of a kept connection, of ours and of nginx: at rest, and while it works.
 pub(super) fn connections(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     let mut case = bench.case(Kind::Rsa2048);
     case.serving.work = Work::Answer(64);
@@ -44,11 +44,11 @@ pub(super) fn connections(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
         let (_, looks) = drive.run_beside(bench.desk.ours(), &bench.stop, |driver| {
             std::thread::sleep(WORK.mul_f64(LOOK_AT));
             let at_work = server.memory_bytes();
-            // A driver that stands still keeps its connections, and sends nothing.
+            // A stopped driver keeps its connections, and sends nothing.
             let is_stopped = kill_process(driver, Signal::STOP).is_ok();
             std::thread::sleep(REST);
             let look = (at_work, server.memory_bytes(), connected(server.address));
-            // One that has ended needs it no more.
+            // A driver that has ended needs no signal.
             let _ = kill_process(driver, Signal::CONT);
             is_stopped.then_some(look)
         })?;
@@ -123,7 +123,7 @@ pub(super) fn certificates(bench: &mut Bench) -> Result<Vec<Measure>, LabError> 
     let _ = write!(text, "[[listener]]{listener}");
     let server = Server::with_settings(&bench.desk, &text, address, &serving)?;
     let started = server.started_in.as_secs_f64();
-    // What was freed at the start is given back by then.
+    // Memory freed at the start is returned to the system by then.
     std::thread::sleep(Duration::from_millis(200));
     let memory = server.memory_bytes() as f64;
     let mut times = Vec::new();
@@ -172,8 +172,8 @@ fn until_idle(server: &Server, begin: Instant) {
     }
 }
 
-/// Writes chains of other names that are made from one: the name's digits are changed where it stands. Their signatures
-/// are no longer good, which no server looks at when it loads its own.
+/// Writes copies of one chain under other names, by changing the digits of its name. Their signatures become invalid,
+/// which no server checks when it loads its own chain.
 fn chains(like: &Path, folder: &Path) -> Result<Vec<String>, LabError> {
     let what = "make certificates";
     let pem = fs::read_to_string(like).map_err(LabError::io(what))?;
@@ -195,7 +195,7 @@ fn chains(like: &Path, folder: &Path) -> Result<Vec<String>, LabError> {
         .collect()
 }
 
-/// A text with every occurrence of some bytes replaced by as many others.
+/// The text with every occurrence of `from` replaced by `to`, which is as long.
 fn replaced(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut out = text.to_vec();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Rows of bulk data, of how full passes are, of one connection at a time, of both processors, and of the hybrid group.
+//! Rows of bulk data, of the fill of passes, of one connection at a time, of both processors, and of the hybrid group.
 
 use super::handshakes::nginx_name;
 use super::sides::{Bench, Case, Ran, Side, Who, of, row};
@@ -18,7 +18,7 @@ use std::thread;
 
 /// Bytes of the bulk row.
 const BULK_BYTES: u64 = 1_000_000_000;
-/// What it is shortened to where rounds are short.
+/// Bytes of the bulk row in short rounds.
 const BULK_BYTES_MIN: u64 = 10_000_000;
 /// Bytes of a client's request to the backend of the bulk row.
 const ASKED_BYTES: usize = 16;
@@ -81,7 +81,7 @@ pub(super) fn forwarded(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     Ok(vec![row(name, "per processor s", card, (&nginx, of(&sides, Who::Nginx)), None, bound)])
 }
 
-/// A backend that answers one message on each connection with as many bytes, a thread for each.
+/// Starts a backend that echoes one message on each connection; a thread for each connection.
 fn echo() -> Result<SocketAddr, LabError> {
     let what = "start a backend";
     let listener = TcpListener::bind("127.0.0.1:0").map_err(LabError::io(what))?;
@@ -91,7 +91,7 @@ fn echo() -> Result<SocketAddr, LabError> {
             let answer = move || {
                 let mut stream = stream;
                 let mut text = [0; FORWARDED_BYTES as usize];
-                // Whoever goes away before is nothing to a backend.
+                // A client that leaves early is no error.
                 let _ = stream.read_exact(&mut text).and_then(|()| stream.write_all(&text));
             };
             if thread::Builder::new().name("backend".to_owned()).spawn(answer).is_err() {
@@ -103,7 +103,8 @@ fn echo() -> Result<SocketAddr, LabError> {
     Ok(address)
 }
 
-/// A backend that answers each connection's first bytes with so many, in a thread of this process that ends with it.
+/// Starts a backend that answers the first bytes of each connection with `bytes` bytes, in a thread that ends with this
+/// process.
 fn backend(bytes: u64) -> Result<SocketAddr, LabError> {
     let what = "start a backend";
     let listener = TcpListener::bind("127.0.0.1:0").map_err(LabError::io(what))?;
@@ -130,7 +131,7 @@ fn backend(bytes: u64) -> Result<SocketAddr, LabError> {
     Ok(address)
 }
 
-/// How full passes are wherever loop and card run.
+/// The fill of passes, wherever loop and card run.
 pub(super) fn fill(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     let case = bench.case(Kind::Rsa2048);
     let mut rows = vec![filled("on one processor", &bench.sides(&case, &[Who::Card])?, String::new())];
@@ -145,7 +146,7 @@ pub(super) fn fill(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     for weights in [(1, 3), (3, 1)] {
         let place = format!("in scheduling groups of weight {}:{}, one processor", weights.0, weights.1);
         let card = bench.cards.processes()?.first().map_or(0, |(pid, _)| *pid);
-        // What a thread is in, the server that it starts is in. Plain nice values end with the thread.
+        // The server inherits the group of the thread that starts it. Plain nice values end with the thread.
         let (sides, means) = thread::scope(|scope| {
             let run = || {
                 let groups = Groups::of(weights, card)?;
@@ -198,7 +199,8 @@ pub(super) fn lonely(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     ])
 }
 
-/// Handshakes of a server with a loop for each processor, the driver on the same ones; then latency at a share of that.
+/// Handshakes of a server with a loop for each processor, the driver on the same processors; then latency at a share of
+/// that rate.
 pub(super) fn both_processors(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     let processors = processors_online();
     let wanted = Wanted { cards: processors, processor: None, timings: None };
@@ -242,7 +244,7 @@ fn on_all(bench: &Bench, processors: usize) -> Result<Vec<Measure>, LabError> {
     for _ in 0..bench.effort.rounds {
         match bench.drive(&slower, Who::Card, &server) {
             Ok(ran) => latencies.push(ran.driven.transaction_us.p99),
-            // A server that falls behind takes nothing from the rows above.
+            // A server that falls behind does not spoil the rows above.
             Err(LabError::Program(why)) => {
                 rows.push(
                     Measure::alone("99 of 100 handshakes at 80 % of that", "us", &[0.0], None)

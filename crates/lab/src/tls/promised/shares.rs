@@ -1,4 +1,4 @@
-//! Where the time of a full handshake goes, and how far that is from what it must take.
+//! The shares of a full handshake's time, and how far their sum is from the least possible.
 
 use super::sides::{Bench, Side, Who, of};
 use crate::cards::{bound, own};
@@ -12,34 +12,34 @@ use std::time::{Duration, Instant};
 
 /// Bits of the key.
 const BITS: u32 = 2048;
-/// How long an operation is repeated for its time, and how often that is done.
+/// How long an operation is repeated to be timed, and the number of repetitions of that.
 const REPEATED: Duration = Duration::from_millis(40);
 const REPEATS: usize = 5;
 
-/// Microseconds of a handshake, each by what took them.
+/// Microseconds of a handshake, by share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shares {
     /// The engine's private key operation, in full passes.
     key: f64,
     /// Both operations of the key agreement.
     agreement: f64,
-    /// Everything else that a server does with its key in its process: messages, hashes, keys, records, its own loop.
+    /// The rest of a server with its key in its process: messages, hashes, keys, records, its own loop.
     protocol: f64,
-    /// The kernel, in the server.
+    /// The kernel, in the server's process.
     kernel: f64,
-    /// What is left: requests, queues, and passes that are not full.
+    /// The rest: requests, queues, and passes that are not full.
     hand_off: f64,
 }
 
-/// What of it was measured.
+/// The measured times of a handshake, in microseconds.
 struct Measured {
     /// Server and card together.
     all: f64,
-    /// The kernel, in the server.
+    /// The kernel, in the server's process.
     kernel: f64,
     /// A server with its key in its process, without the kernel.
     in_process: f64,
-    /// One private key operation there.
+    /// One private key operation of a server with its key in its process.
     key_in_process: f64,
     /// The key operation of the engine, in full passes.
     key: f64,
@@ -50,7 +50,7 @@ struct Measured {
 impl Shares {
     fn of(measured: &Measured) -> Self {
         let Measured { all, kernel, in_process, key_in_process, key, agreement } = *measured;
-        // Small differences of large times: at least nothing.
+        // Small differences of large times: the rest is at least 0.
         let protocol = (in_process - key_in_process - agreement).max(0.0);
         let hand_off = (all - key - agreement - protocol - kernel).max(0.0);
         Self { key, agreement, protocol, kernel, hand_off }
@@ -118,7 +118,7 @@ fn rows(shares: &Shares, all: &[f64], where_it_goes: &str) -> Vec<Measure> {
     rows
 }
 
-/// Microseconds of something, the median of a few times.
+/// Microseconds of a closure, the median of a few runs.
 fn time_us(mut run: impl FnMut()) -> f64 {
     let times: Vec<f64> = (0..REPEATS)
         .map(|_| {
@@ -133,7 +133,7 @@ fn time_us(mut run: impl FnMut()) -> f64 {
     median(&times)
 }
 
-/// Microseconds of a private key operation as the server does one by itself.
+/// Microseconds of a private key operation as a server does it in its process.
 fn one_private() -> Option<f64> {
     let key = keys::rsa_test_key(BITS, 0)?;
     let crt = Some([&key.p[..], &key.q[..], &key.dp[..], &key.dq[..], &key.qinv[..]]);
@@ -144,7 +144,7 @@ fn one_private() -> Option<f64> {
     Some(time_us(|| rsa.private(black_box(&input), &mut output)))
 }
 
-/// Microseconds of a public value and a shared secret.
+/// Microseconds of a public value and a shared secret together.
 fn one_agreement() -> f64 {
     let theirs = aws::x25519_public(&[7; 32]);
     time_us(|| {

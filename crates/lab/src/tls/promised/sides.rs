@@ -1,4 +1,4 @@
-//! What all rows are made from: servers side by side, each driven in turn.
+//! The sides of all rows: servers side by side, each driven in turn.
 
 use crate::cards::own;
 use crate::experiment::groups::Effort;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Part of a side's time that is not counted before.
+/// Warm-up of a side as a share of its time; it is not counted.
 const WARM_SHARE: f64 = 0.15;
 
 /// Programs and cards of the part.
@@ -25,11 +25,11 @@ pub(super) struct Bench {
     pub stop: Arc<AtomicBool>,
     /// Cards on the servers' processor.
     pub cards: Cards,
-    /// Private operations a second of the engine alone, eight at a time.
+    /// Private operations a second of the engine alone, eight at a time; none until it is measured.
     rsa2048: Option<f64>,
 }
 
-/// Who serves.
+/// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     /// nginx.
@@ -40,12 +40,12 @@ pub(super) enum Who {
     Card,
 }
 
-/// A case: how servers serve, and how they are driven.
+/// A case: the settings of the servers and of the driver.
 #[derive(Clone)]
 pub(super) struct Case {
     pub serving: Serving,
     pub drive: Drive,
-    /// What the sides' figures are multiplied by: transactions, or bytes of each.
+    /// Factor of the sides' figures: 1 for transactions, or the bytes of a transaction.
     pub per_transaction: f64,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Case {
 #[derive(Clone, Debug)]
 pub(super) struct Ran {
     pub driven: Driven,
-    /// Requests of a pass, where cards took part.
+    /// Mean requests of a pass; 0 without cards.
     pub fill: f64,
 }
 
@@ -80,7 +80,7 @@ impl Bench {
         Case { serving, drive, per_transaction: 1.0 }
     }
 
-    /// Starts a side's server; none where nginx is not there.
+    /// Starts a side's server; none if nginx is not installed.
     pub fn serve(&self, case: &Case, who: Who) -> Result<Option<Server>, LabError> {
         match who {
             Who::Process => {
@@ -113,7 +113,8 @@ impl Bench {
         Ok(Ran { driven, fill: self.cards.done()?.fill_since(before) })
     }
 
-    /// Runs sides in turn, the order turning over from round to round; sides that are not there are left out.
+    /// Runs sides in turn, in an order that changes from round to round; sides whose server is not installed are left
+    /// out.
     pub fn sides(&self, case: &Case, who: &[Who]) -> Result<Vec<Side>, LabError> {
         let mut servers = Vec::new();
         for who in who {
@@ -149,12 +150,12 @@ impl Bench {
 }
 
 impl Side {
-    /// A side whose runs are there.
+    /// A side with these runs.
     pub fn of_runs(who: Who, runs: Vec<Ran>) -> Self {
         Self { who, runs, per_transaction: 1.0 }
     }
 
-    /// Transactions, or bytes of them, for each second of processor time of server and cards.
+    /// Transactions, or their bytes, for each second of processor time of server and cards.
     pub fn rates(&self) -> Vec<f64> {
         self.values(|ran| ran.driven.transactions as f64 / ran.driven.booked_s().max(1e-9))
             .into_iter()
@@ -170,12 +171,12 @@ impl Side {
         median(&self.values(value))
     }
 
-    /// Whether the driver was the limit in most runs.
+    /// Whether the driver limited the rate in most runs.
     pub fn is_bound_by_driver(&self) -> bool {
         self.runs.iter().filter(|ran| ran.driven.driver.limit).count() * 2 > self.runs.len()
     }
 
-    /// Where the time of a transaction went.
+    /// A text on where the time of a transaction went.
     pub fn where_it_goes(&self, engine_us: Option<f64>) -> String {
         let per = |of: fn(&Driven) -> f64| {
             self.median(|ran| 1e6 * of(&ran.driven) / ran.driven.transactions.max(1) as f64)
@@ -202,7 +203,7 @@ impl Side {
     }
 }
 
-/// Finds a side.
+/// The side of this kind of server; none if it was left out.
 pub(super) fn of(sides: &[Side], who: Who) -> Option<&Side> {
     sides.iter().find(|side| side.who == who)
 }

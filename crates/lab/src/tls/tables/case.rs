@@ -1,4 +1,4 @@
-//! The cases: which published rows each stands for, where the key is, which cards, suite, sessions and data.
+//! The cases: the published rows that each stands for, the place of the key, cards, suite, sessions and data.
 
 use crate::queues::models::{Model, Rates, TimedCard};
 use crate::queues::shared::window_us;
@@ -9,9 +9,9 @@ use crate::tls::desk::Kind;
 pub enum Table {
     /// System SSL on four processors of a z990: PCICA and PCIXCC.
     Ssl304,
-    /// The same on sixteen.
+    /// System SSL on sixteen processors of a z990: PCICA and PCIXCC.
     Ssl316,
-    /// The same on four, with CEX2C.
+    /// System SSL on four processors of a z990, with CEX2C.
     Ssl304Later,
     /// Linux on four processors of a z990, and as guests of z/VM.
     Linux,
@@ -35,12 +35,12 @@ pub enum Table {
     LinuxHandshakes,
     /// Data of Linux on a System z9.
     LinuxData,
-    /// Today's suites and cards as they are.
+    /// Today's suites, and cards that are not timed.
     Today,
 }
 
 impl Table {
-    /// Every one, in the order of the report.
+    /// Every table, in the order of the report.
     pub const ALL: [Self; 15] = [
         Self::Ssl304,
         Self::Ssl316,
@@ -102,23 +102,23 @@ impl Table {
     }
 }
 
-/// Where the server's key is, and which cards there are.
+/// The place of the server's key, and the cards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Engine {
     /// In the server's process, which is held to the portable level, as are its ciphers.
     Software,
     /// In the server's process, at the machine's best level.
     Process,
-    /// On so many timed cards.
+    /// On this many timed cards.
     Timed(TimedCard, usize),
-    /// On one timed card with rates of its own: of a form or length of the key that cards here do not tell apart.
+    /// On one timed card with rates of its own, for a form or length of the key that cards here do not distinguish.
     Paced(Model, Rates),
-    /// On so many cards as they are.
+    /// On this many cards that are not timed.
     Real(usize),
 }
 
 impl Engine {
-    /// How many cards carry load.
+    /// Number of cards that carry load.
     pub const fn cards(self) -> usize {
         match self {
             Self::Software | Self::Process => 0,
@@ -127,7 +127,7 @@ impl Engine {
         }
     }
 
-    /// Private operations a second of one full card, of timed cards.
+    /// Private operations a second of one full timed card; none for other places of the key.
     pub fn full(self) -> Option<f64> {
         match self {
             Self::Timed(card, _) => card.rates(crate::queues::models::PRIVATE).map(|rates| rates.full),
@@ -136,7 +136,7 @@ impl Engine {
         }
     }
 
-    /// What the program of timed cards reads; none where cards are as they are.
+    /// Timings for the program of timed cards; none without timed cards.
     pub fn timings(self) -> Option<String> {
         match self {
             Self::Timed(card, count) => Some(crate::queues::models::timing_text(0, &vec![Some(card); count])),
@@ -157,7 +157,7 @@ impl Engine {
     }
 }
 
-/// A suite, with its version.
+/// A cipher suite, with its version of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Suite {
     /// TLS 1.2, RSA key exchange, RC4 and MD5.
@@ -173,7 +173,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Its name for the driver: OpenSSL's, in TLS 1.3 the standard's.
+    /// Name of the suite for the driver: OpenSSL's, for TLS 1.3 the standard's.
     pub const fn told(self) -> &'static str {
         match self {
             Self::Rc4Md5 => "RC4-MD5",
@@ -195,22 +195,22 @@ impl Suite {
         }
     }
 
-    /// Whether only GnuTLS offers it alone.
+    /// Whether only GnuTLS, as a client, can offer this suite alone.
     pub const fn is_gnutls(self) -> bool {
         matches!(self, Self::Rc4Md5 | Self::TdesSha | Self::Aes128Sha)
     }
 }
 
-/// How the server's tenants reach the cards.
+/// The limit of the server's tenants on the cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Queue {
     /// All cards, without a limit.
     Free,
-    /// All cards, so many requests in flight.
+    /// All cards, with this many requests in flight.
     Limited(u32),
 }
 
-/// Which cards the server's tenant and that of its clients have of two.
+/// The cards of the server's tenant, and of its clients' tenant, out of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shares {
     /// Both have both.
@@ -219,46 +219,46 @@ pub enum Shares {
     One,
 }
 
-/// A case.
+/// A case of the TLS tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What it belongs to.
+    /// The table of the case.
     pub table: Table,
-    /// Its name within that.
+    /// Name of the case within the table.
     pub name: String,
-    /// Beginnings of the names of the published rows that it stands for.
+    /// Beginnings of the names of the published rows that the case stands for.
     pub rows: Vec<String>,
-    /// Where the key is.
+    /// The place of the key, and the cards.
     pub engine: Engine,
-    /// Its kind.
+    /// Kind of the key.
     pub kind: Kind,
-    /// The suite.
+    /// The cipher suite.
     pub suite: Suite,
     /// Whether all but the first connections resume a session by its ID.
     pub resumes: bool,
     /// Whether clients show certificates of the same kind.
     pub clients: bool,
-    /// Servers, each of a tenant.
+    /// Number of servers, each with a tenant of its own.
     pub servers: usize,
-    /// How each reaches the cards.
+    /// The limit of each server's tenant on the cards.
     pub queue: Queue,
     /// Connections in flight, over all servers.
     pub connections: usize,
     /// Bytes that a client sends in a message.
     pub send: u64,
-    /// Bytes that it gets back.
+    /// Bytes that the client gets back.
     pub receive: u64,
-    /// Messages of a connection; 0 for as many as the time holds.
+    /// Messages of a connection; 0 for as many as fit the time.
     pub messages: u32,
     /// Loops of a server, each with a processor.
     pub processors: usize,
-    /// The tenant of the clients, where it has public operations on the same cards, and which of them.
+    /// The cards of the clients' tenant, which keeps public operations in flight; none without such a tenant.
     pub client_tenant: Option<Shares>,
-    /// Whether it is in a quick report.
+    /// Whether a quick report runs the case.
     pub is_quick: bool,
 }
 
-/// Connections in flight that fill timed cards: more than they hold.
+/// Connections in flight that fill timed cards: more than the cards hold.
 const CONNECTIONS: usize = 96;
 /// Messages of a connection that is kept.
 const KEPT: u32 = 100_000_000;
@@ -290,7 +290,7 @@ fn timed(model: Model, count: usize) -> Engine {
 }
 
 impl Case {
-    /// The name among all cases.
+    /// Name of the case among all cases.
     pub fn id(&self) -> String {
         format!("{}/{}", self.table.name(), self.name)
     }
@@ -300,7 +300,7 @@ impl Case {
         self.messages > 1
     }
 
-    /// Whether the same home serves another case.
+    /// Whether the same home can serve another case.
     pub fn is_served_like(&self, other: &Self) -> bool {
         self.engine == other.engine
     }

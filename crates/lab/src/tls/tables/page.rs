@@ -5,9 +5,9 @@ use crate::kit::page::{self, TableRow};
 use crate::published::Row;
 use maud::{Markup, html};
 
-/// Where the part begins.
+/// Anchor of the part in the page.
 pub(crate) const ANCHOR: &str = "tls";
-/// Its heading.
+/// Heading of the part.
 pub(crate) const TITLE: &str = "TLS servers";
 
 /// The part; empty where no case ran.
@@ -42,7 +42,7 @@ pub(crate) fn section(outcomes: &Outcomes, published: &[Row]) -> Markup {
     }
 }
 
-/// What is said of a table besides.
+/// A remark on a table; none for most.
 const fn remark(table: Table) -> Option<&'static str> {
     match table {
         Table::StartsByKey => Some(
@@ -115,10 +115,10 @@ pub(super) fn printed(case: &Case, published: &[Row], metrics: &[&str]) -> Optio
     published.iter().find(|row| metrics.contains(&row.metric()) && is_of(row.id()))?.value
 }
 
-/// Shares from which on something counts as full.
+/// Utilisation from which a card or processor counts as full.
 const FULL: f64 = 0.93;
 
-/// What the limit was.
+/// The name of what limited the rate.
 pub(super) fn limit(case: &Case, outcome: &Outcome) -> &'static str {
     let used = |figure| outcome.figure(case, figure).map_or(0.0, |summary| summary.median);
     let is_timed = matches!(case.engine, Engine::Timed(..) | Engine::Paced(..));

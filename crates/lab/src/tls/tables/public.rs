@@ -1,4 +1,4 @@
-//! The other system of a start: the tenant of the clients, whose requests are public operations on the same cards.
+//! The second system of a start: the clients' tenant, whose requests are public operations on the same cards.
 
 use super::case::Shares;
 use crate::load::LabError;
@@ -12,9 +12,9 @@ use wire::control::Personality;
 use wire::tenant::{Limits, Tenant};
 use wire::verb::Verb;
 
-/// Requests that the tenant keeps under way: two full cards'.
+/// Requests that the tenant keeps in flight: as many as two cards hold.
 const JOBS: usize = 16;
-/// Requests that differ in their key.
+/// Number of requests with different keys.
 const KEYS: usize = 8;
 /// Cards that the two systems have.
 const CARDS: u32 = 2;
@@ -44,7 +44,7 @@ impl Clients {
         Ok(Self { facility: facility.with_selection(selection) })
     }
 
-    /// What each card answered so far.
+    /// Requests that each card has answered so far.
     pub fn look(&self, cards: &Cards) -> Result<Vec<u64>, LabError> {
         let requests = |card| {
             let counters = cards.facility()?.counters(card);
@@ -53,7 +53,7 @@ impl Clients {
         (0..CARDS).map(requests).collect()
     }
 
-    /// Keeps public operations under way for so many seconds.
+    /// Keeps public operations in flight for `seconds`.
     pub fn run(&self, target: &mut Target, seconds: f64) -> Result<Outcome, LabError> {
         let key = Some(RsaKey { bits: 1024, form: RsaForm::Me });
         let operation = Operation::Verb { verb: Verb::PkaEncrypt, key };
@@ -64,7 +64,7 @@ impl Clients {
     }
 }
 
-/// Operations of each card: the clients', and of the rest the server's.
+/// Operations of each card: the clients', and the server's as the rest.
 pub(super) fn shares(before: &[u64], after: &[u64], clients: &Outcome) -> Vec<(f64, f64)> {
     let all = before.iter().zip(after).map(|(before, after)| after.saturating_sub(*before) as f64);
     (0..CARDS)

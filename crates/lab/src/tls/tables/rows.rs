@@ -40,7 +40,7 @@ pub(crate) fn rows(sheet: &mut Sheet, outcomes: &Outcomes, published: &[Row]) {
     }
 }
 
-/// What each of two cards did a second, the clients' tenant and the server's.
+/// Adds rows of each of two cards' operations a second, by the clients' tenant and by the server's.
 fn shares(sheet: &mut Sheet, case: &Case, outcome: &Outcome, published: &[Row]) {
     let of = |card: usize, is_server: bool| {
         let rates = outcome.runs.iter().filter_map(|run| {

@@ -1,4 +1,4 @@
-//! The published statements about TLS, held against what the cases gave.
+//! The published statements about TLS, judged by the cases.
 
 use super::{Case, Figure as Of, Outcome, Outcomes, cases};
 use crate::experiment::judged::Expect::{self, About, AtLeast, AtMost};
@@ -7,16 +7,16 @@ use crate::kit::machine::processors_online;
 use crate::kit::statistics::compare;
 use crate::published::Claim;
 
-/// Cards and processors count as full from here on.
+/// Utilisation from which cards and processors count as full.
 const FULL: f64 = 0.93;
 /// A measured rate is not above a limit that it exceeds by no more than this share.
 const ABOVE: f64 = 1.02;
 
-/// What a statement is held against.
+/// The test of a statement.
 enum Test {
-    /// Figures, what each must be, what the reported one is multiplied by, and what is compared.
+    /// Figures, the condition for each, the factor of the reported figure, and a text on the comparison.
     Weighed(Vec<Figure>, Expect, f64, &'static str),
-    /// What a machine of this kind cannot show.
+    /// Not testable on a machine of this kind, for this reason.
     Open(&'static str),
 }
 
@@ -326,7 +326,7 @@ const TESTS: &[(&str, Make)] = &[
 
 const NO_DES: &str = "no maintained library has single DES";
 
-/// Holds the statements against the outcomes. Statements without a test, or whose cases did not run, are left out.
+/// Judges the statements by the outcomes. Statements without a test, or whose cases did not run, are left out.
 pub(crate) fn judge(claims: &[Claim], outcomes: &Outcomes) -> Vec<Judged> {
     if outcomes.0.is_empty() {
         return Vec::new();
@@ -364,7 +364,7 @@ impl All<'_> {
         outcome.figure(case, figure).as_ref().map(Figure::of)
     }
 
-    /// A figure of one case over that of another, pass by pass.
+    /// A figure of one case over that of another, pass by pass; none without runs.
     fn over(&self, a: &str, b: &str, figure: Of) -> Option<Figure> {
         let values = |id: &str| {
             let (case, outcome) = self.outcome(id)?;
@@ -399,7 +399,7 @@ impl All<'_> {
         ))
     }
 
-    /// How far the rates of two ciphers are apart.
+    /// How far the rates of 3DES-SHA and RC4-MD5 on these cards differ, against at most the share `most`.
     fn ciphers(&self, cards: &str, most: f64) -> Option<Test> {
         let ratio =
             self.over(&format!("ciphers/{cards}, 3DES-SHA"), &format!("ciphers/{cards}, RC4-MD5"), Of::Rate)?;

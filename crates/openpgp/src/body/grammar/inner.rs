@@ -1,4 +1,4 @@
-//! What is inside of a body, or a message that is not encrypted.
+//! Reads the contents of a body, or a message that is not encrypted.
 
 use super::packets::{Count, Kept, Limits, Part, is_passed_over, next_part};
 use super::{DataMode, PACKET_BYTES_MAX};
@@ -15,21 +15,21 @@ pub const LITERAL_HEADER_BYTES_MAX: usize = 2 + 255 + 4;
 /// Header of a literal packet's body (RFC 9580, 5.9).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiteralHeader {
-    /// Bytes or text.
+    /// Whether the packet holds bytes or text.
     pub mode: DataMode,
-    /// Name: what a stranger wrote, at most 255 bytes, never a path to use as it is.
+    /// File name, at most 255 bytes. The sender chose it; never use it as a path as it is.
     pub name: Vec<u8>,
-    /// Time; 0 for none.
+    /// Modification time; 0 for none.
     pub modified: Timestamp,
 }
 
-/// Reads what is inside of a body.
+/// Reads the packets inside of a body.
 #[derive(Clone, Debug)]
 pub struct Inner {
     splitter: Splitter,
     count: Count,
     depth: u32,
-    /// One-pass signatures whose signatures have not come yet.
+    /// Number of one-pass signatures whose signatures have not come yet.
     one_passes: u32,
     is_after_data: bool,
     state: State,
@@ -46,45 +46,46 @@ enum State {
     Compressed,
 }
 
-/// What a slice began with.
+/// One step: the event that a slice begins with.
 #[derive(Debug)]
 pub struct InnerStep {
-    /// So many bytes of the slice are done with.
+    /// Number of bytes of the slice that are used up.
     pub consumed: usize,
-    /// What they were.
+    /// The event that the consumed bytes make up.
     pub event: InnerEvent,
 }
 
-/// What a slice began with.
+/// The event that a slice begins with.
 #[derive(Debug)]
 pub enum InnerEvent {
-    /// A signature will come after the data: what to hash for it.
+    /// A one-pass signature packet: it announces a signature after the data, and names the hash to compute for that
+    /// signature.
     OnePass(Box<OnePassSignature>),
-    /// The same, of a kind that is not known, or malformed.
+    /// A one-pass signature packet of an unknown kind, or a malformed one.
     UnknownOnePass,
-    /// A signature: before the data one of the old form; after it that of the last one-pass signature that is still
-    /// without one.
+    /// A signature: of the old form if it precedes the data. A signature after the data belongs to the last one-pass
+    /// signature that has none yet.
     Signature(Box<Signature>),
-    /// The same, of a kind that is not known, or malformed.
+    /// A signature of an unknown kind, or a malformed one.
     UnknownSignature,
     /// A literal packet begins.
     Literal(LiteralHeader),
     /// These bytes of the slice are text.
     Text(Range<usize>),
-    /// The text has ended.
+    /// The text in the literal packet has ended.
     TextEnd,
-    /// A compressed packet begins; read what it holds by [`Inner::nested`].
+    /// A compressed packet begins; a reader made by [`Inner::nested`] reads its contents.
     Compressed(CompressionAlgorithm),
     /// These bytes of the slice are compressed data.
     Data(Range<usize>),
-    /// The compressed data have ended.
+    /// The compressed data of the packet have ended.
     DataEnd,
-    /// Nothing yet: all of the slice is consumed.
+    /// No event yet: the whole slice is consumed.
     More,
 }
 
 impl Inner {
-    /// At the beginning of what is inside of a body.
+    /// A reader at the beginning of a body's contents.
     pub fn new(limits: Limits) -> Self {
         Self {
             splitter: Splitter::new(),
@@ -96,15 +97,15 @@ impl Inner {
         }
     }
 
-    /// Inside of a packet whose header has been read.
+    /// A reader inside of a packet whose header has been read.
     pub(super) fn within_packet(splitter: Splitter, limits: Limits, tag: Tag) -> Result<Self, BodyError> {
         let mut inner = Self { splitter, ..Self::new(limits) };
         inner.begin(tag)?;
         Ok(inner)
     }
 
-    /// A reader for what is inside of the compressed packet that has begun. Its packets count with those of this
-    /// one so far.
+    /// A reader for the contents of the compressed packet that has begun. Its packets are counted together with those
+    /// of this reader so far.
     ///
     /// # Errors
     /// [`BodyError::TooDeep`] beyond the limit.
@@ -116,11 +117,11 @@ impl Inner {
         Ok(Self { count: self.count, depth: self.depth + 1, ..Self::new(self.count.limits) })
     }
 
-    /// Takes the beginning of what follows in the stream. Feed the rest of the slice again, until
-    /// [`InnerEvent::More`].
+    /// Takes the next event from the beginning of `input`, which continues the stream. Call it again with the rest of
+    /// the slice, until [`InnerEvent::More`].
     ///
     /// # Errors
-    /// Where it is no message, or demands more than the limits. The stream is over then.
+    /// [`BodyError`] if the stream is not a message, or demands more than the limits. It must not be read further then.
     pub fn step(&mut self, input: &[u8]) -> Result<InnerStep, BodyError> {
         let mut consumed = 0;
         loop {
@@ -141,10 +142,10 @@ impl Inner {
         }
     }
 
-    /// At the end of the stream; call it until it says nothing more.
+    /// Ends the stream; to be called until it returns `None`.
     ///
     /// # Errors
-    /// Where the message is not whole.
+    /// [`BodyError`] if the message is incomplete.
     pub fn finish(&mut self) -> Result<Option<InnerEvent>, BodyError> {
         if let Some(Event::End) = self.splitter.finish()?
             && let Some(event) = self.end()?

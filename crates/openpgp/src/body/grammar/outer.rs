@@ -1,4 +1,4 @@
-//! What stands around a protected body.
+//! Reads the packets around a protected body.
 
 use super::SessionKeyPacket;
 use super::packets::{Count, Kept, Limits, Part, is_passed_over, next_part};
@@ -30,13 +30,13 @@ pub struct Outer {
 enum State {
     /// Before the body, between packets.
     Before,
-    /// Inside of a packet before the body that is kept.
+    /// Inside of a packet before the body that is buffered.
     Kept(Kept),
-    /// Inside of a packet that is passed over.
+    /// Inside of a packet that is skipped.
     PassedOver {
         is_after: bool,
     },
-    /// Inside of the protected packet, before its header is whole.
+    /// Inside of the protected packet, before its header is complete.
     Header {
         tag: Tag,
         octets: Vec<u8>,
@@ -46,47 +46,47 @@ enum State {
     NotEncrypted(Tag),
 }
 
-/// What a slice began with.
+/// One step: the event that a slice begins with.
 #[derive(Debug)]
 pub struct OuterStep {
-    /// So many bytes of the slice are done with.
+    /// Number of bytes of the slice that are used up.
     pub consumed: usize,
-    /// What they were.
+    /// The event that the consumed bytes make up.
     pub event: OuterEvent,
 }
 
-/// What a slice began with.
+/// The event that a slice begins with.
 #[derive(Debug)]
 pub enum OuterEvent {
-    /// A session key for somebody.
+    /// A packet with the session key for one recipient or passphrase.
     SessionKey(SessionKeyPacket),
     /// A session-key packet of an unknown kind, or a malformed one: skipped, as it may be for other recipients.
     UnknownSessionKey,
-    /// The body begins.
+    /// The body begins, with this protection.
     Protected(Protected),
-    /// These bytes of the slice are of the body: for SEIPDv1 from the enciphered prefix on, else from the first
+    /// These bytes of the slice belong to the body: for SEIPDv1 from the enciphered prefix on, else from the first
     /// chunk on.
     Body(Range<usize>),
     /// The body has ended.
     BodyEnd,
     /// The message is not encrypted; go on with [`Outer::into_inner`].
     NotEncrypted(Tag),
-    /// Nothing yet: all of the slice is consumed.
+    /// No event yet: the whole slice is consumed.
     More,
 }
 
-/// How a body is protected, as it says itself.
+/// The protection that a body's header states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Protected {
-    /// With a modification detection code; the cipher comes with the session key.
+    /// A modification detection code; the cipher comes with the session key.
     SeipdV1,
-    /// In chunks: SEIPDv2, or GnuPG's packet 20.
+    /// Chunks: SEIPDv2, or GnuPG's packet 20.
     Chunked(chunked::Header),
 }
 
 impl Protected {
-    /// Whether a session key belongs to this kind of body (RFC 9580, 10.3.2.1). SEIPDv1 takes those of version 3 and
-    /// 4 packets, SEIPDv2 those of version 6; GnuPG's packet 20 those of versions 3, 4 and 5.
+    /// Whether a session key belongs to this kind of body (RFC 9580, 10.3.2.1). SEIPDv1 takes those of version 3 and 4
+    /// packets, and SEIPDv2 those of version 6. GnuPG's packet 20 takes those of versions 3, 4 and 5.
     pub fn takes(&self, key: &PlainSessionKey) -> bool {
         match self {
             Self::SeipdV1 => matches!(key, PlainSessionKey::V3_4 { .. }),
@@ -122,11 +122,12 @@ impl Protected {
         }
     }
 
-    /// Cipher and session key of this body. A session key that names its cipher is taken for a body of the same
-    /// cipher whatever packet it came from: see [`Protected::takes`].
+    /// Cipher and session key of this body. A session key that names its cipher is accepted for any body with the same
+    /// cipher, whatever packet the key came from: see [`Protected::takes`].
     ///
     /// # Errors
-    /// If the key does not name the cipher, or names another one; if its length is not the cipher's.
+    /// [`BodyError`] if no cipher is named, if the body has another cipher, or if the key does not have the cipher's
+    /// length.
     pub fn key<'a>(&self, key: &'a PlainSessionKey) -> Result<(SymmetricKeyAlgorithm, &'a [u8]), BodyError> {
         let (named, bytes): (_, &[u8]) = match key {
             PlainSessionKey::V3_4 { sym_alg, key } => (Some(*sym_alg), key.as_ref()),
@@ -152,7 +153,7 @@ impl Protected {
         Ok((cipher, bytes))
     }
 
-    /// The form, once the cipher is known.
+    /// The body's form, with the cipher from the session key if the body does not name one.
     pub fn form(&self, cipher: SymmetricKeyAlgorithm) -> Form {
         match self {
             Self::SeipdV1 => Form { cipher, protection: Protection::SeipdV1 },
@@ -162,16 +163,16 @@ impl Protected {
 }
 
 impl Outer {
-    /// At the beginning of a message.
+    /// A reader at the beginning of a message.
     pub fn new(limits: Limits) -> Self {
         Self { splitter: Splitter::new(), count: Count::new(limits), state: State::Before }
     }
 
-    /// Takes the beginning of what follows in the stream. Feed the rest of the slice again, until
-    /// [`OuterEvent::More`].
+    /// Takes the next event from the beginning of `input`, which continues the stream. Call it again with the rest of
+    /// the slice, until [`OuterEvent::More`].
     ///
     /// # Errors
-    /// Where it is no message, or demands more than the limits. The stream is over then.
+    /// [`BodyError`] if the stream is not a message, or demands more than the limits. It must not be read further then.
     pub fn step(&mut self, input: &[u8]) -> Result<OuterStep, BodyError> {
         let mut consumed = 0;
         loop {
@@ -195,10 +196,10 @@ impl Outer {
         }
     }
 
-    /// At the end of the stream.
+    /// Ends the stream.
     ///
     /// # Errors
-    /// Where the message is not whole.
+    /// [`BodyError`] if the message is incomplete.
     pub fn finish(&mut self) -> Result<(), BodyError> {
         self.splitter.finish()?;
         match self.state {
@@ -207,7 +208,10 @@ impl Outer {
         }
     }
 
-    /// The reader of a message that is not encrypted, to go on with what follows in the stream.
+    /// The reader for the rest of a message that is not encrypted.
+    ///
+    /// # Errors
+    /// [`BodyError::Incomplete`] unless [`OuterEvent::NotEncrypted`] came.
     pub fn into_inner(self) -> Result<Inner, BodyError> {
         match self.state {
             State::NotEncrypted(tag) => Inner::within_packet(self.splitter, self.count.limits, tag),
@@ -280,6 +284,6 @@ fn session_key(kept: &Kept) -> Option<SessionKeyPacket> {
     SessionKeyPacket::parse(header, body)
 }
 
-/// Longest session key packet in bytes. With many of them before a body, memory stays bounded; the longest are those
-/// of ML-KEM-1024, under 2 kB.
+/// Longest session key packet in bytes, which bounds memory even with many of them before a body. The longest in use
+/// are those of ML-KEM-1024, under 2 kB.
 const SESSION_KEY_BYTES_MAX: usize = PACKET_BYTES_MAX / 4;

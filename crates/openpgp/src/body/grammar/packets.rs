@@ -1,4 +1,4 @@
-//! What both readers share: bounds, and packets that are kept until they are whole.
+//! Parts that both readers share: bounds, and packets that are buffered until they are complete.
 
 use crate::body::BodyError;
 use crate::packet::{Event, Splitter};
@@ -6,20 +6,20 @@ use pgp::packet::PacketHeader;
 use pgp::types::Tag;
 use std::ops::Range;
 
-/// Longest packet, other than those that hold data, that is read, in bytes. The longest signatures are those of
-/// SLH-DSA, 30 kB.
+/// Longest packet that is read, in bytes, except packets that hold data. The longest signatures are those of SLH-DSA,
+/// 30 kB.
 pub const PACKET_BYTES_MAX: usize = 64 << 10;
 
-/// Bounds on what a message may demand.
+/// Bounds on the work that a message may cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Compressed packets within one another.
+    /// At most this many compressed packets within one another.
     pub nesting_max: u32,
-    /// Packets in all, counted outside of and inside of the body apart.
+    /// At most this many packets; those around the body and those inside of it are counted separately.
     pub packets_max: u32,
 }
 
-/// How many packets there were, against how many there may be.
+/// Counts packets up to the bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Count {
     packets: u32,
@@ -41,7 +41,7 @@ impl Count {
     }
 }
 
-/// A packet that is kept until it is whole.
+/// A packet that is buffered until it is complete.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) tag: Tag,
@@ -62,23 +62,24 @@ impl Kept {
         Ok(())
     }
 
-    /// As rPGP's parsers take it.
+    /// The packet in the form that rPGP's parsers take: header and body.
     pub(super) fn parts(&self) -> (PacketHeader, &[u8]) {
         let bytes = u32::try_from(self.body.len()).expect("no longer than what is kept");
         (PacketHeader::new_fixed(self.tag, bytes), &self.body)
     }
 }
 
-/// What a part of the stream is, with the place of body bytes in the slice.
+/// A part of the stream; body bytes are given by their place in the slice.
 pub(super) enum Part {
     Header(Tag),
     Body(Range<usize>),
     End,
-    /// All of the slice is taken.
+    /// The whole slice is used up.
     More,
 }
 
-/// The next part of a stream, from `consumed` on; body bytes one by one where only some of them may be wanted.
+/// The next part of a stream, from `consumed` on. With `is_by_octet`, body bytes come one by one, since only some of
+/// them may be wanted.
 pub(super) fn next_part(
     splitter: &mut Splitter,
     input: &[u8],
@@ -102,8 +103,8 @@ pub(super) fn next_part(
     }
 }
 
-/// Packets that every reader passes over: marker, padding, and those that a version to come or a private use may
-/// bring (RFC 9580, 4.3).
+/// Whether every reader skips packets of this type: marker, padding, and types that a later version or a private use
+/// may define (RFC 9580, 4.3).
 pub(super) fn is_passed_over(tag: Tag) -> bool {
     matches!(tag, Tag::Marker | Tag::Padding | Tag::UnassignedNonCritical(_) | Tag::Experimental(_))
 }

@@ -1,20 +1,20 @@
-//! The packets before a body that hold its session key (RFC 9580, 5.1 and 5.3).
+//! The packets that precede a body and hold the body's session key (RFC 9580, 5.1 and 5.3).
 
 use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};
 use pgp::packet::{AeadProps, PacketHeader, PublicKeyEncryptedSessionKey, SymKeyEncryptedSessionKey};
 use pgp::types::{StringToKey, Tag};
 
-/// A packet before a body that holds its session key.
+/// A packet that precedes a body and holds the body's session key.
 #[derive(Clone, Debug)]
 pub enum SessionKeyPacket {
-    /// For a public key.
+    /// The session key is enciphered to a public key.
     Public(PublicKeyEncryptedSessionKey),
-    /// For a passphrase.
+    /// The session key is enciphered under a passphrase.
     Passphrase(SymKeyEncryptedSessionKey),
 }
 
 impl SessionKeyPacket {
-    /// Out of the body of a packet; none where it does not hold together.
+    /// Parses the body of a packet; `None` if it is malformed or of another type.
     pub(super) fn parse(header: PacketHeader, body: &[u8]) -> Option<Self> {
         match header.tag() {
             Tag::PublicKeyEncryptedSessionKey => {
@@ -25,12 +25,13 @@ impl SessionKeyPacket {
     }
 }
 
-/// The packet out of its body; none where it does not hold together.
+/// Parses the body of a passphrase packet; `None` if it is malformed.
 fn for_passphrase(header: PacketHeader, body: &[u8]) -> Option<SymKeyEncryptedSessionKey> {
     v5_with_eax(header, body).or_else(|| SymKeyEncryptedSessionKey::try_from_reader(header, body).ok())
 }
 
-/// GnuPG's version goes with EAX as well (draft-koch-librepgp, 5.3), of which rPGP reads OCB alone.
+/// Parses GnuPG's version with EAX (draft-koch-librepgp, 5.3), for which rPGP reads OCB alone; `None` for other
+/// packets.
 fn v5_with_eax(header: PacketHeader, body: &[u8]) -> Option<SymKeyEncryptedSessionKey> {
     let [5, cipher, mode, rest @ ..] = body else { return None };
     if AeadAlgorithm::from(*mode) != AeadAlgorithm::Eax {

@@ -1,9 +1,9 @@
-//! The writer's side: what the bodies of literal and compressed packets begin with.
+//! Writes the first bytes of the bodies of literal and compressed packets.
 
 use super::LiteralHeader;
 use crate::CompressionAlgorithm;
 
-/// What the body of a literal packet begins with (RFC 9580, 5.9); the text follows.
+/// The first bytes of a literal packet's body (RFC 9580, 5.9); the text follows them.
 ///
 /// # Panics
 /// If the name is longer than 255 bytes.
@@ -16,7 +16,7 @@ pub fn literal_header(header: &LiteralHeader) -> Vec<u8> {
     out
 }
 
-/// What the body of a compressed packet begins with (RFC 9580, 5.6); the compressed packets follow.
+/// The first byte of a compressed packet's body (RFC 9580, 5.6); the compressed packets follow it.
 pub fn compressed_header(algorithm: CompressionAlgorithm) -> [u8; 1] {
     [algorithm.into()]
 }

@@ -1,4 +1,4 @@
-//! User ids that others have certified (RFC 9580, 5.2.1.4 to 5.2.1.7 and 5.2.1.13).
+//! Finds user ids that others have certified (RFC 9580, 5.2.1.4 to 5.2.1.7 and 5.2.1.13).
 
 use super::{Valid, flags, newest};
 use crate::certificate::policy;
@@ -9,8 +9,8 @@ use pgp::packet::{PublicKey, Signature, SignatureType};
 use pgp::types::{KeyDetails, SignedUser};
 
 impl Valid<'_> {
-    /// Its user ids that an authority has certified, without a later revocation of that; all of its own if it is the
-    /// authority. `at` is the time that both were checked at.
+    /// The certificate's user ids that an authority has certified and not revoked later; all of its valid user ids if
+    /// it is the authority itself. `at` is the time at which both were checked.
     pub fn certified_by(&self, authority: &Valid<'_>, at: Timestamp) -> Vec<String> {
         let target = &self.certificate.inner().primary_key;
         let signer = &authority.certificate.inner().primary_key;

@@ -1,4 +1,4 @@
-//! Subkeys that sign: what they must have said themselves, and when.
+//! Subkeys that sign: which signatures they must have made themselves, and when.
 
 use crate::certificate::{Certificate, Unusable};
 use crate::generate::{NewKey, generate};
@@ -17,7 +17,7 @@ fn at(seconds: u32) -> Timestamp {
     Timestamp::from_secs(MADE + seconds)
 }
 
-/// A certificate, and a key that becomes a subkey of it.
+/// A certificate, and a key that is to become a subkey of it.
 struct Pair {
     certificate: Certificate,
     primary: Arc<dyn PrivateKey>,
@@ -52,7 +52,7 @@ impl Pair {
         sign(config, &parts, key).unwrap()
     }
 
-    /// What the subkey says, so many seconds after the keys were made, for so many seconds.
+    /// The subkey's own signature, made `made` seconds after the keys, valid for `lifetime` seconds.
     fn back(&self, made: u32, lifetime: Option<u32>) -> Signature {
         let mut hashed = vec![SubpacketData::SignatureCreationTime(at(made))];
         let lifetime = lifetime.map(Duration::from_secs).map(SubpacketData::SignatureExpirationTime);
@@ -94,7 +94,7 @@ fn a_subkey_signs_while_it_says_that_it_belongs_to_the_primary_key() {
     let certificate = |back| pair.with(Some(signs()), back);
     assert!(pair.may_sign(&certificate(vec![pair.back(1, None)]), 100));
     assert!(!pair.may_sign(&certificate(vec![]), 100));
-    // From the future, and until it expires.
+    // A signature from the future does not count, nor one that has expired.
     let late = certificate(vec![pair.back(200, None)]);
     assert!(!pair.may_sign(&late, 100) && pair.may_sign(&late, 200));
     let short = certificate(vec![pair.back(1, Some(50))]);

@@ -1,9 +1,10 @@
 //! The CRC-24 of armor (RFC 9580, 6.1.1), sixteen bytes at a time.
 //!
-//! The register is kept in the upper three of four bytes. What a byte does to it depends on the byte alone once it is
-//! XORed in; `TABLES[n]` holds that for a byte with n more bytes behind it, so that the effects of sixteen add up.
+//! The register is kept in the upper three of four bytes. Once a byte is XORed in, its effect on the register depends
+//! on this byte alone. `TABLES[n]` holds the effect of a byte with n more bytes behind it, so that the effects of
+//! sixteen bytes add up.
 
-/// A checksum under way.
+/// A checksum over the bytes so far.
 #[derive(Clone, Debug)]
 pub(super) struct Checksum {
     register: u32,
@@ -58,7 +59,7 @@ const fn tables() -> [[u32; 256]; 16] {
     tables
 }
 
-/// Without its highest bit, in the upper three bytes.
+/// The polynomial without its highest bit, in the upper three bytes.
 const POLYNOMIAL: u32 = 0x86_4cfb << 8;
 
 #[cfg(test)]

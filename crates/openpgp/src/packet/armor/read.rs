@@ -1,25 +1,25 @@
-//! Reading armor.
+//! Reading armor: finds a block, and decodes its base64.
 
 use super::{DASHES, END, Kind, UTF8_MARK, without_space};
 use crate::packet::PacketError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Reads one block of armor, in pieces of any length. Less than a line is kept.
+/// Reads one block of armor, in pieces of any length. Less than a line is buffered.
 ///
 /// ```text
 /// Before ──▶ Headers ──▶ Data ──▶ Padded ──▶ End ──▶ Done
 ///    first line    empty line   '='    checksum   last line
 /// ```
-/// Text before the block is passed over. A checksum is not looked at, as RFC 9580, 6.1 asks: what is inside has its
-/// own protection.
+/// Text before the block is skipped. A checksum is ignored, as RFC 9580, 6.1 asks: the contents have their own
+/// protection.
 #[derive(Clone, Debug)]
 pub struct Dearmorer {
     state: State,
     kind: Option<Kind>,
-    /// What there is of the current line, outside of data.
+    /// The part of the current line that was read, outside of data.
     line: Vec<u8>,
-    /// Characters of data that are not decoded yet.
+    /// Characters of data that are not decoded yet, fewer than four.
     quad: [u8; 4],
     quad_chars: usize,
     is_line_begin: bool,
@@ -32,17 +32,17 @@ enum State {
     Before,
     Headers,
     Data,
-    /// Behind padding: only a checksum may follow, and the last line.
+    /// After padding: only a checksum and the last line may follow.
     Padded,
-    /// Inside of the line of the checksum.
+    /// Inside of the checksum's line.
     Checksum,
-    /// Inside of the last line.
+    /// Inside of the block's last line.
     End,
     Done,
 }
 
 impl Dearmorer {
-    /// Before a block.
+    /// A reader before a block.
     pub fn new() -> Self {
         Self {
             state: State::Before,
@@ -56,21 +56,21 @@ impl Dearmorer {
         }
     }
 
-    /// What kind of block it is, once its first line was read.
+    /// The kind of block, once its first line was read.
     pub fn kind(&self) -> Option<Kind> {
         self.kind
     }
 
-    /// Whether the last line was read: what follows it was not consumed.
+    /// Whether the last line was read; bytes after it are not consumed.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Reads the next piece, and appends the bytes that it holds: at most three quarters of its length and 3 more.
-    /// Gives how many bytes of the piece were consumed: all of it, but at the end of the block.
+    /// Reads the next piece, and appends the bytes that it decodes to: at most three quarters of its length and 3 more.
+    /// Returns how many bytes of the piece were consumed, which is less than all only at the end of the block.
     ///
     /// # Errors
-    /// Where it is no armor. What was appended is to be thrown away then.
+    /// [`PacketError`] if it is not armor; the appended bytes are then to be discarded.
     pub fn update(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, PacketError> {
         let mut at = 0;
         while at < input.len() && self.state != State::Done {
@@ -83,13 +83,13 @@ impl Dearmorer {
         Ok(at)
     }
 
-    /// At the end of the input.
+    /// Ends the input.
     ///
     /// # Errors
-    /// Where no block began, or it has not ended.
+    /// [`PacketError`] if no block began, or the block has not ended.
     pub fn finish(mut self) -> Result<(), PacketError> {
         if self.state != State::Done && !self.line.is_empty() {
-            // The last line need not have an end.
+            // The last line need not have a line feed.
             self.text(b"\n")?;
         }
         match self.state {
@@ -99,7 +99,7 @@ impl Dearmorer {
         }
     }
 
-    /// Takes what belongs to the current line.
+    /// Reads the rest of the current line outside of data; returns how many bytes were consumed.
     fn text(&mut self, input: &[u8]) -> Result<usize, PacketError> {
         let end = memchr::memchr(b'\n', input);
         let part = &input[..end.unwrap_or(input.len())];
@@ -107,7 +107,7 @@ impl Dearmorer {
         if part.len() > room && self.state != State::Before {
             return Err(self.too_long());
         }
-        // Long lines before the block are no armor whatever they end with.
+        // Long lines before the block are not armor, however they end.
         self.line.extend_from_slice(&part[..part.len().min(room)]);
         let Some(end) = end else { return Ok(input.len()) };
         let line = std::mem::take(&mut self.line);
@@ -158,7 +158,7 @@ impl Dearmorer {
         Ok(())
     }
 
-    /// Whole lines as they are usually written go by the fast way; all others character by character.
+    /// Reads data: usual whole lines in the fast way, all other data character by character.
     fn data(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, PacketError> {
         if self.is_line_begin && self.quad_chars == 0 {
             let taken = self.usual_lines(input, out);
@@ -171,7 +171,7 @@ impl Dearmorer {
                 b'\n' => {
                     self.is_line_begin = true;
                     self.line_number += 1;
-                    // Perhaps a usual line follows.
+                    // A usual line may follow.
                     return Ok(at + 1);
                 }
                 b' ' | b'\t' | b'\r' => {}
@@ -192,7 +192,8 @@ impl Dearmorer {
         Ok(input.len())
     }
 
-    /// Lines of whole groups of four characters, none of them padded; gives how many bytes they were.
+    /// Reads lines that consist of whole groups of four characters without padding; returns how many bytes were
+    /// consumed.
     fn usual_lines(&mut self, input: &[u8], out: &mut Vec<u8>) -> usize {
         let input = &input[..input.len().min(USUAL_BYTES_MAX)];
         let mut written = out.len();
@@ -201,7 +202,7 @@ impl Dearmorer {
         while let Some(end) = memchr::memchr(b'\n', &input[taken..]) {
             let line = without_space(&input[taken..taken + end]);
             let is_usual = line.len().is_multiple_of(4) && line.last().is_some_and(|last| *last != b'=');
-            // A line that is something else has characters that base64 has not.
+            // Any other line has characters that are not in base64.
             let Some(bytes) =
                 is_usual.then(|| STANDARD.decode_slice(line, &mut out[written..]).ok()).flatten()
             else {
@@ -227,7 +228,8 @@ impl Dearmorer {
         Ok(())
     }
 
-    /// The first `=` behind data: there were two or three characters, and there may be another `=`.
+    /// Reads the first `=` of the padding, which is only valid after two or three characters of a group; another `=`
+    /// may follow.
     fn padding(&mut self, out: &mut Vec<u8>) -> Result<(), PacketError> {
         if self.quad_chars < 2 {
             return Err(self.bad_line());
@@ -235,7 +237,7 @@ impl Dearmorer {
         for _ in self.quad_chars..self.quad.len() {
             self.character(b'=', out)?;
         }
-        // What is left of the line is another `=`, or nothing: read as a line that may begin with one.
+        // The rest of the line is another `=`, or empty: it is read as a line that may begin with `=`.
         self.state = State::Padded;
         Ok(())
     }
@@ -263,8 +265,8 @@ impl Default for Dearmorer {
     }
 }
 
-/// Longest line outside of data.
+/// Longest line outside of data, in bytes.
 const LINE_BYTES_MAX: usize = 4096;
 const HEADER_LINES_MAX: usize = 64;
-/// What is decoded before the rest of a piece is looked at again.
+/// At most this many bytes of a piece are decoded at a time.
 const USUAL_BYTES_MAX: usize = 64 << 10;

@@ -1,11 +1,11 @@
-//! Writing armor.
+//! Writing armor: packets as a block of base64, with a checksum if asked for.
 
 use super::checksum::Checksum;
 use super::{BEGIN, DASHES, END, Kind, LINE_BYTES, LINE_CHARS};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Writes one block of armor, in pieces of any length. Less than a line is kept.
+/// Writes one block of armor, in pieces of any length. Less than a line is buffered.
 #[derive(Clone, Debug)]
 pub struct Armorer {
     kind: Kind,
@@ -15,13 +15,13 @@ pub struct Armorer {
 }
 
 impl Armorer {
-    /// A block of this kind. `has_checksum` for readers of RFC 4880; it should be left out for those of RFC 9580
-    /// (6.1), who do not look at it.
+    /// A block of this kind. `has_checksum` is for readers of RFC 4880. For readers of RFC 9580 (6.1), which ignore a
+    /// checksum, it should be left out.
     pub fn new(kind: Kind, has_checksum: bool) -> Self {
         Self { kind, checksum: has_checksum.then(Checksum::new), kept: [0; LINE_BYTES], kept_bytes: 0 }
     }
 
-    /// Appends the first lines; each header is a name and a value, of one line each.
+    /// Appends the first lines; each header is a name and a value without line breaks.
     pub fn begin(&self, headers: &[(&str, &str)], out: &mut Vec<u8>) {
         self.line(BEGIN, out);
         for (name, value) in headers {
@@ -30,7 +30,7 @@ impl Armorer {
         out.push(b'\n');
     }
 
-    /// Appends the lines that the next bytes fill: 65 bytes for every 48.
+    /// Appends the lines that the next bytes complete: 65 bytes for every 48.
     pub fn update(&mut self, data: &[u8], out: &mut Vec<u8>) {
         if let Some(checksum) = &mut self.checksum {
             checksum.update(data);
@@ -47,7 +47,7 @@ impl Armorer {
         self.keep(tail);
     }
 
-    /// Appends the last lines.
+    /// Appends the rest of the data, the checksum and the last line.
     pub fn finish(self, out: &mut Vec<u8>) {
         if self.kept_bytes > 0 {
             out.extend_from_slice(STANDARD.encode(&self.kept[..self.kept_bytes]).as_bytes());

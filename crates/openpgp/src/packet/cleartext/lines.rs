@@ -1,22 +1,23 @@
-//! Lines of a text as they are signed, whatever the pieces in which they come.
+//! Lines of a text in the form that is signed, independent of the pieces in which they come.
 
 use crate::packet::PacketError;
 
-/// Normalises lines: what came last is kept until it is known not to be the end of a line, or of the text.
+/// Normalises lines. White space and a line end are buffered until it is known that they are not the end of a line, or
+/// of the text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
-    /// White space that may be the end of a line.
+    /// White space that may turn out to be the end of a line.
     space: Vec<u8>,
-    /// A line end that is not written, and whether it had a CR.
+    /// A line end that is not written yet, and whether it has a CR.
     end: Option<bool>,
     line_number: u64,
 }
 
-/// Where lines are written to.
+/// Where the lines are written to.
 pub(super) struct Out<'a> {
-    /// Lines joined by CR LF.
+    /// Gets the lines joined by CR LF.
     pub(super) signed: &'a mut Vec<u8>,
-    /// Lines with the ends that they had.
+    /// Gets the lines with their own line ends.
     pub(super) text: Option<&'a mut Vec<u8>>,
 }
 
@@ -37,10 +38,11 @@ impl Out<'_> {
 }
 
 impl Lines {
-    /// Takes a part of a line, or all of it, without its LF.
+    /// Takes a line or a part of one, without its LF.
     ///
     /// # Errors
-    /// Where more white space would have to be kept than is: 64 KiB of it, in parts before this one and at its end.
+    /// [`PacketError::ArmorLine`] if more than 64 KiB of white space would have to be buffered, from earlier parts and
+    /// from this one.
     pub(super) fn part(&mut self, part: &[u8], out: &mut Out<'_>) -> Result<(), PacketError> {
         self.write_end(out);
         let solid_bytes = part.iter().rposition(|byte| !is_space(*byte)).map_or(0, |last| last + 1);
@@ -57,7 +59,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The LF of a line came.
+    /// Takes the LF of a line.
     pub(super) fn end(&mut self, out: &mut Out<'_>) {
         self.write_end(out);
         self.end = Some(self.space.last() == Some(&b'\r'));
@@ -65,7 +67,7 @@ impl Lines {
         self.line_number += 1;
     }
 
-    /// The line end behind the last line so far, if it has one.
+    /// The line end of the last line so far; `None` if it has none.
     pub(super) fn last_end(&self) -> Option<&'static [u8]> {
         self.end.map(line_end)
     }
@@ -85,5 +87,5 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-/// Most white space in a row that is kept until it is known whether it ends a line.
+/// At most this much white space in a row is buffered until it is known whether it ends a line, in bytes.
 const SPACE_BYTES_MAX: usize = 64 << 10;

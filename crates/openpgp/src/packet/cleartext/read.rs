@@ -1,4 +1,4 @@
-//! Reading a cleartext message.
+//! Reading a cleartext message: its text, and the packets of its signatures.
 
 use super::lines::{Lines, Out};
 use super::{BEGIN_MESSAGE, BEGIN_SIGNATURE, Text};
@@ -15,7 +15,7 @@ use crate::packet::armor::{Dearmorer, without_space};
 #[derive(Clone, Debug)]
 pub struct Reader {
     state: State,
-    /// What there is of a line that has to be seen whole.
+    /// The beginning of a line that must be seen as a whole.
     line: Vec<u8>,
     line_number: u64,
     hashes: Vec<HashAlgorithm>,
@@ -35,7 +35,7 @@ enum State {
 }
 
 impl Reader {
-    /// Before a message; other text before it is passed over.
+    /// A reader before a message; other text before it is skipped.
     pub fn new() -> Self {
         Self {
             state: State::Before,
@@ -49,37 +49,37 @@ impl Reader {
         }
     }
 
-    /// Whether there is anything but white space before or after the message: it is not signed.
+    /// Whether there is anything but white space before or after the message, where it would not be signed.
     pub fn has_text_around(&self) -> bool {
         self.has_text_around
     }
 
-    /// The known hashes that the headers name; none if the message names none, as RFC 9580 allows.
-    /// Final once text has come.
+    /// The known hashes that the headers name; empty if they name none, as RFC 9580 allows. Final once text has come.
     pub fn hashes(&self) -> &[HashAlgorithm] {
         &self.hashes
     }
 
-    /// Whether the headers have been read: text follows.
+    /// Whether the headers were read, so that text follows.
     pub fn has_begun(&self) -> bool {
         !matches!(self.state, State::Before | State::Headers)
     }
 
-    /// Whether all of the message was read.
+    /// Whether the whole message was read.
     pub fn is_done(&self) -> bool {
         self.armor.is_done()
     }
 
-    /// The line end before the signature: it is not signed, and not written.
+    /// The line end before the signature, which is neither signed nor appended to the text.
     pub fn last_line_end(&self) -> &'static [u8] {
         self.lines.last_end().unwrap_or_default()
     }
 
-    /// Reads the next piece and appends the text that it holds. Gives how many bytes of the piece were consumed: all
-    /// of it, but at the end of the message. Call it with what follows too, for [`Reader::has_text_around`].
+    /// Reads the next piece and appends the text in it. Returns how many bytes of the piece were consumed, which is
+    /// less than all only at the end of the message. Call it with bytes after the message too, for
+    /// [`Reader::has_text_around`].
     ///
     /// # Errors
-    /// Where it is no cleartext message.
+    /// [`PacketError`] if it is not a cleartext message.
     pub fn update(&mut self, input: &[u8], out: &mut Text) -> Result<usize, PacketError> {
         let mut at = 0;
         while at < input.len() && !self.is_done() {
@@ -95,10 +95,10 @@ impl Reader {
         Ok(at)
     }
 
-    /// The packets of the signatures, at the end of the input.
+    /// Ends the input, and returns the packets of the signatures.
     ///
     /// # Errors
-    /// Where the message is not whole.
+    /// [`PacketError`] if the message is incomplete.
     pub fn finish(self) -> Result<Vec<u8>, PacketError> {
         match self.state {
             State::Before => Err(PacketError::NoArmor),
@@ -107,7 +107,7 @@ impl Reader {
         }
     }
 
-    /// Lines before the text.
+    /// Reads lines before the text.
     fn around(&mut self, input: &[u8]) -> Result<usize, PacketError> {
         let (taken, is_whole) = self.gather(input)?;
         if is_whole {
@@ -124,7 +124,7 @@ impl Reader {
         Ok(taken)
     }
 
-    /// Only hashes may be named: anything else could pass for signed text (RFC 9580, 7.1).
+    /// Reads a header line. Only hashes may be named, since anything else could pass for signed text (RFC 9580, 7.1).
     fn header(&mut self, line: &[u8]) -> Result<(), PacketError> {
         let names = line.strip_prefix(b"Hash:").and_then(|names| std::str::from_utf8(names).ok());
         for name in names.ok_or_else(|| self.bad_line())?.split(',') {
@@ -134,7 +134,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The first bytes of a line decide what it is.
+    /// Reads the first bytes of a line, which decide what kind of line it is.
     fn line_begin(&mut self, input: &[u8], out: &mut Text) -> Result<usize, PacketError> {
         if self.line.is_empty() && input[0] != b'-' {
             self.state = State::Line;
@@ -146,7 +146,7 @@ impl Reader {
             let taken = 2 - self.line.len();
             self.line.clear();
             self.state = State::Line;
-            // The line has begun, even if nothing else is in it.
+            // Notes that the line has begun, even if it has no more bytes.
             self.part(&[], out)?;
             return Ok(taken);
         }
@@ -189,7 +189,8 @@ impl Reader {
         Ok(taken)
     }
 
-    /// Adds to the line that is kept, up to its end.
+    /// Adds bytes to the buffered line, up to its end; returns how many were consumed, and whether the line is
+    /// complete.
     fn gather(&mut self, input: &[u8]) -> Result<(usize, bool), PacketError> {
         let end = memchr::memchr(b'\n', input);
         let part = &input[..end.unwrap_or(input.len())];
@@ -223,7 +224,7 @@ const HASHES: [HashAlgorithm; 9] = [
     HashAlgorithm::Ripemd160,
     HashAlgorithm::Md5,
 ];
-/// Longest line outside of text.
+/// Longest line outside of the text, in bytes.
 const LINE_BYTES_MAX: usize = 4096;
-/// Most bytes of signatures.
+/// At most this many bytes of signatures are read.
 const SIGNATURES_BYTES_MAX: usize = 1 << 20;

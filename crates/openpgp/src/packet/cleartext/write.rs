@@ -5,7 +5,7 @@ use super::lines::{Lines, Out};
 use crate::HashAlgorithm;
 use crate::packet::PacketError;
 
-/// Writes a text, in pieces of any length.
+/// Writes the text of a cleartext message, in pieces of any length.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
     lines: Lines,
@@ -13,12 +13,12 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// At the beginning of a text.
+    /// A writer at the beginning of a text.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends what stands before the text. The hashes are those of the signatures that will follow, each once.
+    /// Appends the lines before the text. `hashes` are those of the signatures that will follow, each once.
     pub fn begin(&self, hashes: &[HashAlgorithm], out: &mut Vec<u8>) {
         out.extend_from_slice(BEGIN_MESSAGE);
         out.push(b'\n');
@@ -28,10 +28,10 @@ impl Writer {
         out.push(b'\n');
     }
 
-    /// Appends the next piece of the text as it stands in the message to `out`, and as it is signed to `signed`.
+    /// Appends the next piece of the text in the message's form to `out`, and in the form that is signed to `signed`.
     ///
     /// # Errors
-    /// Where more than 64 KiB of white space in a row, over several pieces, may or may not end a line.
+    /// [`PacketError`] for more than 64 KiB of white space in a row that may or may not end a line.
     pub fn update(
         &mut self,
         text: &[u8],
@@ -54,7 +54,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends what separates the text from the armor of its signatures: nothing where its last line has an end.
+    /// Appends the line feed that separates the text from the armor of its signatures, unless the text's last line has
+    /// an end.
     pub fn finish(self, out: &mut Vec<u8>) {
         if self.is_within_line || self.lines.last_end().is_none() {
             out.push(b'\n');

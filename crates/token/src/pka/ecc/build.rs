@@ -1,6 +1,6 @@
 //! Builders of whole tokens: public, clear, skeleton, internal.
 //!
-//! What a builder makes, [`EccToken::parse`](super::EccToken::parse) reads.
+//! [`EccToken::parse`](super::EccToken::parse) reads every token that a builder makes.
 
 use super::{
     ASSOCIATED, ASSOCIATED_BYTES_MIN, ECC_PRIVATE_SECTION, EccAttributes, EccCurve, FORMAT_CLEAR,
@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 /// An external token of a public key.
 ///
 /// # Errors
-/// [`Problem::Value`] for bytes that have not the form of a public key of the curve.
+/// [`Problem::Value`] for bytes that do not have the form of a public key of the curve.
 pub fn public_token(curve: EccCurve, point: &[u8]) -> Result<Vec<u8>, PkaTokenError> {
     check_point(curve, point)?;
     let mut token = vec![EXTERNAL, 0, 0, 0, 0, 0, 0, 0];
@@ -27,11 +27,12 @@ pub fn public_token(curve: EccCurve, point: &[u8]) -> Result<Vec<u8>, PkaTokenEr
     Ok(token)
 }
 
-/// An external token of a clear private key, whose private value may lack leading zero bytes.
+/// An external token of a clear private key; its private value may lack leading zero bytes.
 ///
 /// # Errors
-/// As [`public_token`]; also for a private value that is empty or longer than the curve's, of Ed25519 also shorter, for
-/// data of the user's that are too long, and for a derivation in a section of version X'00'.
+/// As [`public_token`]; also for a private value that is empty or longer than the curve's, or, for
+/// Ed25519, shorter. The same holds for user data that are too long, and for a derivation in a
+/// section of version X'00'.
 pub fn clear_token(
     curve: EccCurve,
     value: &[u8],
@@ -46,7 +47,7 @@ pub fn clear_token(
     external(curve, Some(value), point, attributes)
 }
 
-/// An external token to generate a key from.
+/// An external skeleton token, to generate a key from.
 ///
 /// # Errors
 /// As [`clear_token`].
@@ -76,12 +77,13 @@ fn external(
     Ok(token)
 }
 
-/// Builds a token with a wrapped private key in two steps: what the wrapping covers is known before the key is wrapped.
+/// Builds a token with a wrapped private key in two steps, because the data that the wrapping
+/// covers must be known before the key is wrapped.
 pub struct EccWrappedBuilder {
     destination: Destination,
     section: Vec<u8>,
     following: Vec<u8>,
-    /// Where the wrapped private value stands.
+    /// Offset of the wrapped private value in the section.
     payload_at: usize,
 }
 
@@ -104,20 +106,21 @@ impl EccWrappedBuilder {
         Ok(Self { destination, section, following: write_following(curve, point, attributes), payload_at })
     }
 
-    /// What the hash within the payload covers: see [`EccWrapped::hashed`](super::EccWrapped::hashed).
+    /// The data that the hash within the payload covers: see
+    /// [`EccWrapped::hashed`](super::EccWrapped::hashed).
     pub fn hashed(&self) -> [&[u8]; 3] {
         [&self.section[ASSOCIATED..self.payload_at], &self.section[SOURCE..=SOURCE], &self.following]
     }
 
-    /// Length that the wrapped payload must have.
+    /// Length that the wrapped payload must have, in bytes.
     pub fn payload_bytes(&self) -> usize {
         self.section.len() - self.payload_at
     }
 
-    /// The token; its object protection key is zero where it goes to another system.
+    /// The finished token; in a token for another system, the object protection key must be zero.
     ///
     /// # Panics
-    /// If the payload has not [`EccWrappedBuilder::payload_bytes`].
+    /// If the payload does not have the length [`EccWrappedBuilder::payload_bytes`].
     pub fn finish(&self, opk: &[u8; OPK_FIELD_BYTES], pattern: &[u8; 8], payload: &[u8]) -> Vec<u8> {
         let mut section = self.section.clone();
         section[PATTERN..OPK].copy_from_slice(pattern);
@@ -148,7 +151,7 @@ fn write_private(
     }
     (bytes[10], bytes[SOURCE]) = match wrapped {
         Some(Destination::Internal(source)) => (FORMAT_INTERNAL, source as u8),
-        // What is made for other systems was generated for them.
+        // A key for another system is generated for it.
         Some(Destination::External) => (FORMAT_TRANSPORTED, Source::Random as u8),
         None => (FORMAT_CLEAR, 0),
     };

@@ -5,32 +5,32 @@
 //! ECC-PUBL  0 curve type | 1 zero | 2 bits of p | 4 length of Q | 6 Q
 //! ```
 //!
-//! The bits of p are taken in either byte order: a client on a little-endian machine (openCryptoki 3.8.1) writes them
-//! in its own, and no length of a curve is another one with its bytes exchanged. Callers pass buffers of fixed size:
-//! bytes after the last field are not looked at.
+//! The bits of p are accepted in either byte order: a client on a little-endian machine
+//! (openCryptoki 3.8.1) writes them in its own, and no curve's length is another's with its bytes
+//! exchanged. Callers pass buffers of fixed size: bytes after the last field are not read.
 
 use super::EccCurve;
 use crate::pka::error::Problem;
 use crate::pka::key_values::{KeyValuesError, fields, problem};
 
-/// What a key-values structure gives.
+/// The key in a key-values structure.
 #[derive(Clone, Copy)]
 pub enum EccKeyValues<'a> {
     /// A key to be generated.
     Generate {
-        /// Its curve.
+        /// Curve of the key.
         curve: EccCurve,
     },
     /// A public key.
     Public {
-        /// Its curve.
+        /// Curve of the key.
         curve: EccCurve,
         /// The public key.
         point: &'a [u8],
     },
     /// A private key.
     Private {
-        /// Its curve.
+        /// Curve of the key.
         curve: EccCurve,
         /// The private value.
         value: &'a [u8],
@@ -43,8 +43,9 @@ impl<'a> EccKeyValues<'a> {
     /// Reads the structure of ECC-PAIR.
     ///
     /// # Errors
-    /// [`Problem::OutOfArea`] where lengths and structure do not agree; [`Problem::Inconsistent`] where some but not
-    /// all of a key is given; [`Problem::Curve`], [`Problem::Value`] for the curve; [`Problem::Reserved`].
+    /// [`Problem::OutOfArea`] if lengths and structure do not agree; [`Problem::Inconsistent`] if
+    /// only a part of a key is given; [`Problem::Curve`], [`Problem::Value`] for the curve;
+    /// [`Problem::Reserved`].
     pub fn pair(structure: &'a [u8]) -> Result<Self, KeyValuesError> {
         let curve = curve(structure)?;
         let [value, point] = fields(structure, 8, [halfword(structure, 4)?, halfword(structure, 6)?])?;

@@ -6,7 +6,8 @@ fn letter(row: &Row) -> u8 {
     if matches!(row.meaning, Meaning::Des(..)) { b'T' } else { b'A' }
 }
 
-/// Every row: what comes in is its key, and the key leaves under its codes unless they could mean another.
+/// Every row: an imported block gives its key, and the key is exported under its codes unless they
+/// could mean another key.
 #[test]
 fn every_row_is_tried_both_ways() {
     for row in ROWS {
@@ -46,7 +47,8 @@ fn each_row_stands_there_once() {
     assert_eq!(keys.len(), ROWS.len());
 }
 
-/// Every vector that keywords make, under all codes: what comes back is for no use that the key has not.
+/// Every vector that keywords make, under all codes: a key that is imported again has no use that
+/// the key does not have.
 #[test]
 fn what_comes_back_may_not_do_more() {
     let mut uses = vec![

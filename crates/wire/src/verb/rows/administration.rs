@@ -1,4 +1,4 @@
-//! Verbs that tell of the facility and of rights.
+//! Verbs that query the facility and the caller's rights.
 
 #[doc(hidden)]
 #[macro_export]

@@ -1,7 +1,7 @@
-//! What the library found of an x86-64 processor, and what it does with it.
+//! The features that the library found in an x86-64 processor, and code that it runs with them.
 
 unsafe extern "C" {
-    /// Written by the library's set-up, which Rust does not see: mutable to the compiler, too.
+    /// Written by the library's set-up, which Rust cannot see: `mut` tells the compiler that it changes.
     #[link_name = "aws_lc_0_47_0_OPENSSL_ia32cap_P"]
     static mut OPENSSL_IA32CAP: [u32; 4];
     #[link_name = "aws_lc_0_47_0_aes_hw_ecb_encrypt"]
@@ -14,8 +14,8 @@ unsafe extern "C" {
     );
 }
 
-/// The four words of processor features that the library works by: EDX and ECX of CPUID leaf 1, EBX and
-/// ECX of leaf 7, after `OPENSSL_ia32cap` was applied.
+/// The four words of processor features that the library uses: EDX and ECX of CPUID leaf 1, EBX and ECX of leaf 7,
+/// after `OPENSSL_ia32cap` was applied.
 pub(crate) fn feature_words() -> [u32; 4] {
     crate::low::aws_lc::memory::link();
     // SAFETY: takes no arguments; it runs the library's set-up, which is idempotent and thread-safe.
@@ -25,8 +25,8 @@ pub(crate) fn feature_words() -> [u32; 4] {
     unsafe { (&raw const OPENSSL_IA32CAP).read() }
 }
 
-/// Whether the library's AES key schedules are in the form of the processor's AES instructions: it decides
-/// by this word alone, at each key.
+/// Whether the library's AES key schedules have the form of the processor's AES instructions. The library decides that
+/// by this word alone, for each key.
 #[inline]
 pub(crate) fn aes_hardware() -> bool {
     const AES_NI: u32 = 1 << 25;
@@ -35,8 +35,8 @@ pub(crate) fn aes_hardware() -> bool {
     unsafe { (&raw const OPENSSL_IA32CAP[1]).read() & AES_NI != 0 }
 }
 
-/// Whole AES blocks in ECB mode through the processor's AES instructions, several blocks in flight.
-/// Returns false, having touched nothing, where the library does not use those instructions.
+/// Whole AES blocks in ECB mode through the processor's AES instructions, several blocks in flight. Returns false, with
+/// no change, if the library does not use those instructions.
 pub(crate) fn aes_ecb_hardware(key: &aws_lc_sys::AES_KEY, encrypt: bool, data: &mut [u8]) -> bool {
     if !aes_hardware() || !data.len().is_multiple_of(16) {
         return false;

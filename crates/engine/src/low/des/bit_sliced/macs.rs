@@ -1,7 +1,7 @@
-//! MACs of a pass of texts of one length.
+//! MACs in one pass, of texts of one length.
 //!
-//! Tried and dropped, no gain with 512 lanes: lines turned as they are read, without the copy; the sum of two states in
-//! vectors.
+//! Tried and dropped, no gain with 512 lanes: lines transposed as they are read, without the copy; the sum of two
+//! states in vectors.
 
 use super::super::bit_sliced_words::{Merge, Rows, Word};
 use super::super::macs::{Macs, Texts};
@@ -9,7 +9,7 @@ use super::super::{Block, PIECE_BLOCKS, wipe_pieces};
 use super::{Keys, State, flattened, load, run};
 use crate::low::wipe_bytes;
 
-/// For at most a pass of chaining values. Each line is copied: to be turned in place, it needs a place.
+/// MACs for at most a pass of chaining values. Each line is copied, since it is transposed in place.
 pub(super) fn macs<W: Word, T: Texts>(
     token: W::Token,
     keys: &Keys<W>,
@@ -33,7 +33,7 @@ pub(super) fn macs<W: Word, T: Texts>(
             run(token, keys, macs.program, [&mut state]);
         }
     }
-    // Turned, they lie all over.
+    // Pieces are wiped whole: transposing spreads text over all of them.
     wipe_pieces(pieces);
     run(token, keys, macs.last, [&mut state]);
     let mut pass = W::no_pass();

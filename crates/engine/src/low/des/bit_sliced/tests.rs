@@ -12,7 +12,7 @@ fn sum(one: Block, other: Block) -> Block {
     (u64::from_ne_bytes(one) ^ u64::from_ne_bytes(other)).to_ne_bytes()
 }
 
-/// What is called for each form that this processor has.
+/// A check that runs for each form that this processor has.
 trait Check {
     fn run<F: Form>(&self, token: F::Token);
 }
@@ -36,14 +36,14 @@ const PROGRAMS: [&[Stage]; 6] = [
     &[Stage::decipher(1), Stage::encipher(0)],
 ];
 
-/// Borders: a block, a row of each form (4, 8), a pass of each form and one beside it.
+/// Numbers of blocks at the limits: a block, a row of each form (4, 8), a pass of each form, and one more or less.
 const COUNTS: [usize; 17] = [0, 1, 3, 4, 5, 7, 8, 9, 63, 64, 65, 255, 256, 257, 511, 512, 513];
 
 fn keys(random: &mut Random) -> [Block; KEYS_MAX] {
     std::array::from_fn(|_| random.array())
 }
 
-/// Blocks through a program by OpenSSL: a stage is its triple DES under one key three times.
+/// Runs blocks through a program with OpenSSL; a stage is triple DES under the same key three times.
 fn peer(keys: &[Block; KEYS_MAX], program: &[Stage], blocks: &mut [Block]) {
     for stage in program {
         let mode = if stage.encipher { Mode::Encrypt } else { Mode::Decrypt };
@@ -76,7 +76,7 @@ fn own_keys<F: Form>(token: F::Token, own: &[[Block; KEYS_MAX]]) -> F::Keys {
     keys
 }
 
-/// Whether all is tested, or a hundredth.
+/// `all` if everything is tested (`CRYPTAND_TEST_ALL`), else a hundredth.
 fn share(all: usize) -> usize {
     let is_all = std::env::var_os("CRYPTAND_TEST_ALL").is_some_and(|value| value == "1");
     if is_all { all } else { all.div_ceil(100) }
@@ -129,7 +129,7 @@ impl Check for Counter {
     fn run<F: Form>(&self, token: F::Token) {
         let mut random = Random(2);
         for count in COUNTS {
-            // Carries within a pass, over the low half and over the whole counter.
+            // Carries within a pass, out of the low half and out of the whole counter.
             for first in [0, random.number(), 0xffff_fff0, u64::MAX - 1, u64::MAX - 300] {
                 let own = keys(&mut random);
                 let keys = same_keys::<F>(token, &own);
@@ -193,7 +193,7 @@ impl Check for Chains {
             let own: Vec<_> = (0..lanes).map(|_| keys(&mut random)).collect();
             let keys = own_keys::<F>(token, &own);
             let mut chains = random.arrays(lanes);
-            // Two calls one after the other: the chain goes on.
+            // Several calls one after the other, which continue the chain.
             for count in [1 + lanes % PIECE_BLOCKS, PIECE_BLOCKS, 1] {
                 let mut pieces: Vec<Piece> =
                     (0..lanes).map(|_| Piece(std::array::from_fn(|_| random.array()))).collect();
@@ -234,7 +234,7 @@ impl Check for InPlace {
             let keys = own_keys::<F>(token, &own);
             let mut chains = random.arrays(lanes);
             for pieces in [0, 1, 2] {
-                // Some are longer than what is taken of them.
+                // Some texts are longer than the part that is used.
                 let texts: Vec<Vec<u8>> =
                     (0..lanes).map(|lane| random.bytes(64 * (pieces + lane % 2))).collect();
                 let (mut expected, mut expected_chains) = (texts.clone(), chains.clone());
@@ -257,7 +257,7 @@ impl Check for InPlace {
                 assert_eq!(mac_chains, expected_chains, "MACs, {lanes} lanes, {pieces} pieces");
                 done += lanes * pieces * PIECE_BLOCKS;
             }
-            // Each number of lanes, and a million blocks.
+            // Every number of lanes, and a million blocks.
             if done >= share(1_000_000) && round >= COUNTS.len() {
                 break;
             }
@@ -275,7 +275,7 @@ struct Many;
 impl Check for Many {
     fn run<F: Form>(&self, token: F::Token) {
         let mut random = Random(5);
-        // A million blocks, a key each.
+        // A million blocks, each under its own key.
         for _ in 0..share(1_000_000).div_ceil(F::LANES) {
             let own: Vec<_> = (0..F::LANES).map(|_| keys(&mut random)).collect();
             let keys = own_keys::<F>(token, &own);
@@ -342,7 +342,7 @@ fn check_wiped<W: Word>(token: W::Token) {
     assert_eq!(count(&place), 0);
 }
 
-/// Both functions over a schedule of ones and over one of zeros: a word that was not written would differ.
+/// Runs both functions over a schedule of ones and over one of zeros: a word that was not written would differ.
 fn check_whole<W: Word>(token: W::Token) {
     let bytes = |schedule: &[MaybeUninit<W>; SCHEDULE]| {
         // SAFETY: each byte was initialised before the schedule was made; words have no padding.

@@ -1,4 +1,4 @@
-//! MACs of up to 64 texts of one length, read where they lie.
+//! MACs of up to 64 texts of one length, read in place.
 
 use super::super::byte_sliced_vector::{Scratch, blocks_of_planes, planes_of_blocks, transpose_quads};
 use super::super::mac_lines::{lines_of_lanes, load_lanes, store_lanes};
@@ -8,7 +8,7 @@ use super::{ByteSlicedKeys, GROUP, LANES, State, collect, empty_groups, empty_st
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// Planes of the blocks of a line, by group and block.
+/// Planes of the blocks of a line, by group and block of the line.
 type Sliced = Scratch<[[__m512i; PIECE_BLOCKS]; LANES / GROUP]>;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
@@ -40,7 +40,8 @@ pub(super) fn macs<T: Texts>(keys: &ByteSlicedKeys, macs: &Macs<'_, T>, chains: 
     }
 }
 
-/// Not inlined, as nothing here is that holds vectors beside lengths: what steers each function can be followed then.
+/// Not inlined, like everything here that has both vectors and lengths: only then can the timing test follow what each
+/// branch depends on.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn slice_lines<T: Texts>(
@@ -54,7 +55,7 @@ fn slice_lines<T: Texts>(
     }
 }
 
-/// Adds a block of each text, as planes of groups.
+/// Adds a block of each text, given as planes of groups, to the state.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn add(state: &mut State, groups: [__m512i; LANES / GROUP]) {

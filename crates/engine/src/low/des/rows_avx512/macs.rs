@@ -1,4 +1,4 @@
-//! MACs of few texts of one length, read where they lie.
+//! MACs of few texts of one length, read in place.
 
 use super::super::byte_sliced_vector::Scratch;
 use super::super::mac_lines::{line_of_lane, lines_of_lanes, load_lanes, store_lanes};
@@ -11,7 +11,7 @@ use super::{GROUP, empty_state, one, run};
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// Blocks of the lines of eight texts, and so for each vector.
+/// The blocks of a line of eight texts, for each vector.
 type Lines<const VECTORS: usize> = Scratch<[[__m512i; PIECE_BLOCKS]; VECTORS]>;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
@@ -50,15 +50,16 @@ pub(super) fn macs<const VECTORS: usize, T: Texts>(
     }
 }
 
-/// Not inlined, as nothing here is that holds vectors beside lengths: what steers each function can be followed then.
+/// Not inlined, like everything here that has both vectors and lengths: only then can the timing test follow what each
+/// branch depends on.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn fill<T: Texts>(macs: &Macs<'_, T>, lanes: Range<usize>, line: usize, rows: &mut [__m512i; PIECE_BLOCKS]) {
     *rows = lines_of_lanes(macs, lanes, line);
 }
 
-/// One text, in lane 0 of the first vector. The blocks of a line are expanded together, and each is shifted into the
-/// lane in its turn; what else comes into the vector does not matter. The state stays in registers.
+/// The MAC of one text, in lane 0 of the first vector. The blocks of a line are expanded together, and each is shifted
+/// into the lane in its turn; the other lanes do not matter. The state stays in registers.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn alone<const VECTORS: usize, T: Texts>(keys: &RowKeys<VECTORS>, macs: &Macs<'_, T>, chain: &mut Block) {
@@ -66,7 +67,7 @@ fn alone<const VECTORS: usize, T: Texts>(keys: &RowKeys<VECTORS>, macs: &Macs<'_
     let [first_left, first_right] = halves_of_blocks(load_lanes(std::slice::from_ref(chain)));
     let (mut left, mut right) = ([first_left], [first_right]);
     let [mut next_left, mut next_right] = [none; 2];
-    // The last step is one more, to which nothing is added.
+    // One more step at the end, to which no block is added, runs the last program.
     let mut line = 0;
     for index in 0..=macs.blocks {
         let is_last = index == macs.blocks;
@@ -85,7 +86,7 @@ fn alone<const VECTORS: usize, T: Texts>(keys: &RowKeys<VECTORS>, macs: &Macs<'_
     store_lanes(std::slice::from_mut(chain), blocks_of_halves(left[0], right[0]));
 }
 
-/// The rounds of all stages for the first vector.
+/// Runs the rounds of all stages for the first vector.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn stages<const VECTORS: usize>(

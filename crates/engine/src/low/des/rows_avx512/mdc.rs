@@ -1,20 +1,20 @@
-//! MDC-2 and MDC-4 of one text, and of up to four side by side.
+//! MDC-2 and MDC-4 of up to four texts side by side.
 //!
 //! ```text
 //! quad words of a vector    0  1    2  3    4  5    6  7
 //! left and right            of text 0, 1, 2, 3; of one text four times
 //! ```
 //!
-//! A step waits for the one before, and its keys are what that one left: nothing but the way from its last round
-//! through the schedules to the next first round counts.
+//! A step waits for the one before, whose result gives its keys. So the time is that of the path from its last round
+//! through the schedules to the first round of the next step.
 //!
-//! 1. A key comes to all quad words of a vector, where its schedule is made, step after step. The two schedules of a
-//!    text, put side by side, are a pair of quad words for each step, which is read into the lanes of the text: nothing
-//!    is transposed.
-//! 2. What waits is the first half of the schedules. The second half, and the expansion of what is enciphered, run
-//!    beside rounds.
-//! 3. The state stays in registers from the first block to the last. Schedules lie where those of the step before lay,
-//!    and are wiped once, at the end.
+//! 1. A key is copied to all quad words of a vector, where its schedule is made, one step after the other. The two
+//!    schedules of a text, side by side, are a pair of quad words for each step. The pair is read into the lanes of the
+//!    text, so nothing is transposed.
+//! 2. Only the first half of the schedules is waited for. The second half, and the expansion of the blocks to encipher,
+//!    run beside rounds.
+//! 3. The state stays in registers from the first block to the last. Schedules overwrite those of the step before, and
+//!    are wiped once, at the end.
 
 use super::super::Block;
 use super::super::byte_sliced_vector::{Plain, Scratch};
@@ -26,7 +26,7 @@ use super::super::rows_vector::{blocks_of_halves, halves_of_blocks};
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-/// For one to four texts, as many blocks as each of them has.
+/// MDC-2 or MDC-4 of one to four texts, over as many blocks of each as the shortest has.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(super) fn mdc(four: bool, states: &mut [Pair], texts: &[&[Block]]) {
     match texts {
@@ -60,7 +60,7 @@ fn side_by_side<const TEXTS: usize>(four: bool, states: &mut [Pair], texts: &[&[
     store_lanes(states.as_flattened_mut(), state);
 }
 
-/// The block of this number of each text in both of its lanes, that of the first in all others.
+/// Block number `index` of each text in both of its lanes; the other lanes hold that of the first text.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn blocks_of<const TEXTS: usize>(texts: &[&[Block]; TEXTS], index: usize) -> __m512i {
@@ -72,11 +72,11 @@ fn blocks_of<const TEXTS: usize>(texts: &[&[Block]; TEXTS], index: usize) -> __m
     blocks
 }
 
-/// The state after a step that enciphers these blocks.
+/// The state after a step that enciphers `blocks`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn step<const TEXTS: usize>(schedules: &mut [Schedules; TEXTS], state: __m512i, blocks: __m512i) -> __m512i {
-    // First, since it waits for nothing.
+    // Done first, since it waits for nothing.
     let [left, right] = halves_of_blocks(blocks);
     let keys = _mm512_ternarylogic_epi64::<AND_OR>(
         state,
@@ -100,14 +100,14 @@ fn step<const TEXTS: usize>(schedules: &mut [Schedules; TEXTS], state: __m512i, 
             odd[part] = _mm512_unpackhi_epi64(of_left[part], of_right[part]);
         }
     }
-    // Read back from memory: the compiler, which knows what was stored, would shuffle pairs out of registers.
+    // Read back from memory: the compiler knows what was stored, and would otherwise shuffle pairs from registers.
     let schedules = &*black_box(schedules);
     let (mut left, mut right) = ([left], [right]);
     des::<true, 1>(|step, _| pairs(schedules, step), &mut left, &mut right);
     _mm512_shuffle_epi32::<EXCHANGED>(_mm512_xor_si512(blocks, blocks_of_halves(left[0], right[0])))
 }
 
-/// A step of the schedules: the pair of each text in its lanes, that of the first in all others.
+/// A step of the schedules: the pair of each text in its lanes; the other lanes hold the pair of the first text.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn pairs<const TEXTS: usize>(schedules: &[Schedules; TEXTS], step: usize) -> __m512i {
@@ -119,7 +119,7 @@ fn pairs<const TEXTS: usize>(schedules: &[Schedules; TEXTS], step: usize) -> __m
     pairs
 }
 
-/// One of the pairs that lie one after the other in these vectors.
+/// The pair of this index among those that lie in a row in these vectors.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn pair(vectors: &[__m512i; 3], index: usize) -> __m128i {
@@ -128,29 +128,29 @@ fn pair(vectors: &[__m512i; 3], index: usize) -> __m128i {
     unsafe { _mm_load_si128(vectors.as_ptr().cast::<__m128i>().add(index)) }
 }
 
-/// The same in every pair of quad words.
+/// Repeats a pair of quad words in all pairs of a vector.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn in_both([left, right]: [i64; 2]) -> __m512i {
     _mm512_set4_epi64(right, left, right, left)
 }
 
-/// A key's first byte, and what its others are.
+/// A quad word with this first byte, and `others` in all other bytes.
 const fn first_byte(first: u8, others: u8) -> i64 {
     i64::from_ne_bytes([first, others, others, others, others, others, others, others])
 }
 
-/// Schedules of a text's two keys: pairs of quad words, of the even steps and of the odd ones.
+/// The schedules of a text's two keys: pairs of quad words, of the even steps and of the odd ones.
 #[derive(Clone, Copy)]
 struct Schedules([[__m512i; 3]; 2]);
 
 // SAFETY: integers.
 unsafe impl Plain for Schedules {}
 
-/// The first two bit by bit, or the third.
+/// The bitwise function `(a AND b) OR c`.
 const AND_OR: i32 = 0xea;
 
-/// Of each pair of quad words the other first.
+/// Exchanges the quad words of each pair.
 const CROSSED: i32 = 0b01_00_11_10;
-/// The right halves of each pair exchanged.
+/// Exchanges the right halves of the two quad words of each pair.
 const EXCHANGED: i32 = 0b01_10_11_00;

@@ -1,4 +1,4 @@
-//! A fault anywhere is caught, and signatures are those of their nonces.
+//! Tests that a fault anywhere is caught, and that signatures follow from their nonces.
 
 use super::*;
 use crate::low::aws_lc::ec::Group;
@@ -8,7 +8,7 @@ use crate::low::curves::{self, DIGIT_MASK};
 use crate::*;
 use std::cell::Cell;
 
-/// One bit of one lane to be turned over, once.
+/// One bit of one lane to be flipped, once.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     step: Step,
@@ -60,12 +60,12 @@ fn run(cpu: Cpu, keys: &[EcKey], digests: &[[u8; 32]]) -> (u8, Vec<[u8; 64]>) {
     (released & u8::MAX >> (LANES - keys.len()), (0..keys.len()).map(stored).collect())
 }
 
-/// Checks that the lane's signature is not released, and that all others are and fit.
+/// Checks that only lane `hit` is not released, and that all other signatures are valid.
 fn check(cpu: Cpu, keys: &[EcKey], digests: &[[u8; 32]], hit: usize, fault: &dyn std::fmt::Debug) {
     assert!(caught(cpu, keys, digests, hit, fault), "{fault:?}");
 }
 
-/// Whether the lane's signature is not released; if it is, it fits, as the others do.
+/// Whether lane `hit` is not released. If it is, checks that its signature is valid, as all others must be.
 fn caught(cpu: Cpu, keys: &[EcKey], digests: &[[u8; 32]], hit: usize, fault: &dyn std::fmt::Debug) -> bool {
     let (released, signatures) = run(cpu, keys, digests);
     assert_eq!(released | 1 << hit, u8::MAX, "{fault:?}");
@@ -76,8 +76,8 @@ fn caught(cpu: Cpu, keys: &[EcKey], digests: &[[u8; 32]], hit: usize, fault: &dy
     is_caught
 }
 
-/// A bit turned over anywhere, in any lane, keeps that lane's signature from being released, and no other. With
-/// `CRYPTAND_TEST_ALL=1` every bit, otherwise some of each digit.
+/// A bit flipped anywhere, in any lane, stops the release of that lane, and of no other. With `CRYPTAND_TEST_ALL=1`
+/// every bit is tested, otherwise some of each digit.
 #[test]
 fn a_flipped_bit_is_caught() {
     let cpu = Cpu::up_to_avx512();
@@ -100,7 +100,7 @@ fn a_flipped_bit_is_caught() {
     }
 }
 
-/// So it is inside the multiplication, after any of its windows, in any coordinate.
+/// As above, inside the multiplication, after any of its windows, in any coordinate.
 #[test]
 fn a_flipped_bit_in_a_sum_is_caught() {
     let cpu = Cpu::up_to_avx512();
@@ -114,12 +114,11 @@ fn a_flipped_bit_in_a_sum_is_caught() {
         harmless += usize::from(!caught(cpu, &keys, &digests, lane, &fault));
         assert!(LOW_FAULT.take().is_none(), "{fault:?} did not come to pass");
     }
-    // Sums of none but windows that are zero have a second coordinate that means nothing.
+    // As long as all windows were zero, the second coordinate of the sum has no meaning.
     assert!(harmless < 10, "{harmless} bits turned over that changed nothing");
 }
 
-/// Verification finds what the check cannot see, and all that it can: wrong keys, digests, signatures and public
-/// points.
+/// Verification finds all that the check finds, and also wrong keys, digests, signatures and public points.
 #[test]
 fn verification_accepts_what_the_library_accepts() {
     let (keys, digests) = (keys(), digests());
@@ -159,7 +158,7 @@ fn verification_accepts_what_the_library_accepts() {
     }
 }
 
-/// A nonce is as good as another: what is made of one that changed before its first use is a signature.
+/// A nonce that changes before its first use gives another valid signature.
 #[test]
 fn another_nonce_gives_another_signature() {
     let cpu = Cpu::up_to_avx512();
@@ -175,7 +174,7 @@ fn another_nonce_gives_another_signature() {
     }
 }
 
-/// What is caught is an error in its lane and holds zeros; the others have their signatures.
+/// A request whose fault is caught is an error and holds zeros; the other requests have their signatures.
 #[test]
 fn what_is_caught_is_not_released() {
     let engine = Engine::new(Options::default()).unwrap();
@@ -209,7 +208,7 @@ fn cpus() -> [Cpu; 2] {
     [Cpu::PORTABLE, Cpu::up_to_avx512()]
 }
 
-/// RFC 6979, A.2.5: its nonces give its signatures.
+/// The nonces of RFC 6979, A.2.5, give its signatures.
 #[test]
 fn given_nonces_give_published_signatures() {
     const KEY: &str = "c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721";
@@ -249,7 +248,7 @@ fn given_nonces_give_published_signatures() {
             load_bytes(&mut k, lane, &hex::<32>(rows[lane % 4].2));
         }
         let mut signatures = Signatures::new();
-        // The lanes left over sign the first digest with other nonces.
+        // Unused lanes sign the first digest with other nonces.
         assert_eq!(eight.sign_with(&mut k, &mut signatures), u8::MAX);
         for (lane, (.., signature)) in rows.iter().enumerate() {
             let mut out = [0; 64];
@@ -259,7 +258,7 @@ fn given_nonces_give_published_signatures() {
     }
 }
 
-/// Nonces of zero and of the order give no signature; 1 and the order less one do, in their lanes alone.
+/// Nonces of zero and of the order give no signature. 1 and the order less one do, each in its own lane.
 #[test]
 fn nonces_at_the_borders() {
     const N: &str = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";
@@ -284,7 +283,7 @@ fn nonces_at_the_borders() {
     }
 }
 
-/// The twin signs as the kernels do, for every number of requests and every length of a digest.
+/// The plain twin signs like the kernels, for every number of requests and every length of a digest.
 #[test]
 fn signatures_fit_at_both_levels() {
     let (keys, bytes) = (keys(), [0xc3; 64]);

@@ -1,11 +1,11 @@
-//! A fault anywhere is caught, and the kernels agree with their twins.
+//! Tests that a fault anywhere is caught, and that kernels and plain twins agree.
 
 use super::*;
 use crate::low::cpu::Cpu;
 use crate::*;
 use std::cell::Cell;
 
-/// One bit of one lane to be turned over, once.
+/// One bit of one lane to be flipped, once.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     step: Step,
@@ -71,8 +71,8 @@ fn run(token: Option<Avx512>, keys: &[RsaPrivateKey], inputs: &[Vec<u8>]) -> (u8
     (verified & requests, (0..keys.len()).map(stored).collect())
 }
 
-/// A bit turned over anywhere, in any lane, keeps that lane's result from being released, and no other.
-/// With `CRYPTAND_TEST_ALL=1` every bit, otherwise one of each digit.
+/// A bit flipped anywhere, in any lane, stops the release of that lane's result, and of no other. With
+/// `CRYPTAND_TEST_ALL=1` every bit is tested, otherwise one of each digit.
 #[test]
 fn a_flipped_bit_is_caught() {
     let token = Cpu::up_to_avx512().avx512;
@@ -91,7 +91,7 @@ fn a_flipped_bit_is_caught() {
         assert_eq!(good.0, u8::MAX >> (LANES - requests));
         let mut count = 0;
         for (step, rows) in steps(bits, form, requests) {
-            // Both primes side by side are a request's two halves, in two lanes.
+            // With both primes side by side, a request's two halves are in two lanes.
             let lanes = if requests == HALF && is_of_both_primes(step) { LANES } else { requests };
             for at in 0..rows * lanes * DIGIT_BITS {
                 let (row, lane, bit) = (at / DIGIT_BITS / lanes, at / DIGIT_BITS % lanes, at % DIGIT_BITS);
@@ -122,7 +122,7 @@ fn check_fault(
     }
 }
 
-/// The steps of an operation, each with the digits that its numbers fill.
+/// The steps of an operation, each with the number of digits in use.
 fn steps(bits: usize, form: RsaForm, requests: usize) -> Vec<(Step, usize)> {
     let private: &[Step] = match form {
         RsaForm::Crt => &STEPS_BY_PRIMES,
@@ -152,7 +152,7 @@ fn is_of_second_prime(step: Step) -> bool {
         || second.iter().any(|number| step == Step::Constant(*number as usize))
 }
 
-/// The item of the lane is an error and holds zeros; the others have their results.
+/// The request of the faulty lane is an error and holds zeros; the others have their results.
 #[test]
 fn what_is_caught_is_not_released() {
     let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).unwrap();
@@ -181,7 +181,7 @@ fn what_is_caught_is_not_released() {
     }
 }
 
-/// The plain twins and the kernels, and the constants made by either, give the same results.
+/// Plain twins and kernels, with constants computed by either, give the same results.
 #[test]
 fn levels_agree() {
     for token in [None, Cpu::up_to_avx512().avx512] {
