@@ -232,8 +232,8 @@ fn managed(bench: &Bench) -> (std::os::unix::net::UnixDatagram, Child) {
 
 fn told(socket: &std::os::unix::net::UnixDatagram) -> String {
     let mut buffer = [0; 4096];
-    let read = socket.recv(&mut buffer).expect("the service manager is told something");
-    String::from_utf8(buffer[..read].to_vec()).unwrap()
+    let told = needs::received(socket, &mut buffer).expect("the service manager is told something");
+    String::from_utf8(told.to_vec()).unwrap()
 }
 
 #[test]

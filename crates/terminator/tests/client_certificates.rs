@@ -1,7 +1,7 @@
 //! Certificates of clients: who is let in and who is refused, with which alert and what the log says; no session of
 //! another name, or from before, takes the place of a certificate.
 
-use crate::support::{self, Folder, PATIENCE, VERSIONS, close, ecdsa, output, program, rsa};
+use crate::support::{self, Folder, VERSIONS, close, ecdsa, output, program, rsa};
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
 use openssl::hash::MessageDigest;
@@ -208,7 +208,6 @@ impl Try<'_> {
             unsafe { ssl.set_session(&session).unwrap() };
         }
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut stream = SslStream::new(ssl, stream).unwrap();
         stream.connect().map_err(|error| error.to_string())?;
         // With TLS 1.3 the client learns of the refusal only now.

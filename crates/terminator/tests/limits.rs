@@ -28,9 +28,7 @@ fn folder() -> Folder {
 }
 
 fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
+    TcpStream::connect(address).unwrap()
 }
 
 /// Everything until the end, which may be a reset.

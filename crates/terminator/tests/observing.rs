@@ -49,9 +49,7 @@ fn exchange(mut stream: impl Read + Write, request: &str) -> (String, String) {
 }
 
 fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
+    TcpStream::connect(address).unwrap()
 }
 
 fn page(address: SocketAddr) -> String {

@@ -1,7 +1,7 @@
 //! Session IDs: clients of TLS 1.2 without tickets go on in every loop and over reloads, under their own name and
 //! policy alone.
 
-use crate::support::{Folder, PATIENCE, ask, close, output, rsa};
+use crate::support::{Folder, ask, close, output, rsa};
 use openssl::ssl::{
     SslConnector, SslMethod, SslOptions, SslSession, SslSessionCacheMode, SslStream, SslVerifyMode,
     SslVersion,
@@ -56,7 +56,6 @@ fn connect(
         unsafe { ssl.set_session(&session).unwrap() };
     }
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut stream = SslStream::new(ssl, stream).unwrap();
     stream.connect().map_err(|error| error.to_string())?;
     assert_eq!(ask(&mut stream), "served\n");

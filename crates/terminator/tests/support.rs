@@ -23,7 +23,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Longer than anything that must happen takes.
+/// Longer than anything that must happen takes. Connections have no such bound: a read with one ends for any signal,
+/// such as of a child that ends while another thread starts one. `scripts/bounded` ends who waits for ever.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The program that was built beside the tests.
@@ -156,8 +157,9 @@ impl Server<'_> {
     fn wait_for(&self, state: &str) {
         let mut buffer = [0; 256];
         loop {
-            let count = self.notify.recv(&mut buffer).unwrap_or_else(|_| panic!("{}", self.said()));
-            if &buffer[..count] == state.as_bytes() {
+            let said = needs::received(&self.notify, &mut buffer);
+            let said = said.unwrap_or_else(|error| panic!("until {state}: {error}: {}", self.said()));
+            if said == state.as_bytes() {
                 return;
             }
         }
@@ -257,8 +259,6 @@ impl Client {
         configuration.set_use_server_name_indication(!name.is_empty());
         configuration.set_verify_hostname(false);
         let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
         let name = if name.is_empty() { "unnamed" } else { name };
         configuration.connect(name, stream).map_err(|error| error.to_string())
     }

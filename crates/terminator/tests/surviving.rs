@@ -1,7 +1,7 @@
 //! Clients that stop, crawl, close half-way and reset, beside others that are served; and all of it while everything is
 //! read again.
 
-use crate::support::{Client, Folder, PATIENCE, VERSIONS, ask, close, ecdsa, rsa};
+use crate::support::{Client, Folder, VERSIONS, ask, close, ecdsa, rsa};
 use openssl::ssl::{SslConnector, SslMethod, SslStream, SslVerifyMode, SslVersion};
 use rustix::net::sockopt::set_socket_linger;
 use std::fs;
@@ -58,10 +58,7 @@ fn begin<S: Read + Write>(connector: &SslConnector, stream: S) -> Option<SslStre
 }
 
 fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.set_write_timeout(Some(PATIENCE)).unwrap();
-    stream
+    TcpStream::connect(address).unwrap()
 }
 
 /// How a client goes away.

@@ -1,6 +1,6 @@
 //! Tickets: sessions go on in every loop and over reloads, not where there are none and not under another policy.
 
-use crate::support::{Folder, PATIENCE, VERSIONS, ask, close, output, program, rsa};
+use crate::support::{Folder, VERSIONS, ask, close, output, program, rsa};
 use openssl::ssl::{
     SslConnector, SslMethod, SslSession, SslSessionCacheMode, SslStream, SslVerifyMode, SslVersion,
 };
@@ -55,7 +55,6 @@ fn connect_to(
         unsafe { ssl.set_session(&session).unwrap() };
     }
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut stream = SslStream::new(ssl, stream).unwrap();
     stream.connect().unwrap();
     assert_eq!(ask(&mut stream), "served\n");

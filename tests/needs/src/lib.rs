@@ -14,9 +14,11 @@
 //! lines `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,avx512` (or `all`) makes such a test fail instead.
 
 mod limits;
+mod notices;
 mod program;
 
 pub use limits::{has_inotify, lacks_descriptors, without_inotify};
+pub use notices::received;
 pub use program::{copy_program, short_folder, write_script};
 
 use std::env;

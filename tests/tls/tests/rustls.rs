@@ -12,7 +12,6 @@ use serde_json::Value;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Duration;
 use tls_tests::{Place, Server};
 
 const KEYS: [(&str, &str, &str); 3] = [
@@ -21,8 +20,6 @@ const KEYS: [(&str, &str, &str); 3] = [
     ("WEB.P384", "p384-sign", "p384.test"),
 ];
 const BOTH: [&SupportedProtocolVersion; 2] = [&version::TLS12, &version::TLS13];
-/// Longer than anything that must happen takes.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a client was answered.
 #[derive(Debug)]
@@ -60,7 +57,6 @@ fn ask(server: &Server<'_>, config: &Arc<ClientConfig>, name: &str) -> io::Resul
     let name = ServerName::try_from(name.to_owned()).unwrap();
     let library = ClientConnection::new(Arc::clone(config), name).unwrap();
     let socket = TcpStream::connect(format!("127.0.0.1:{}", server.port()))?;
-    socket.set_read_timeout(Some(PATIENCE))?;
     let mut stream = StreamOwned::new(library, socket);
     stream.write_all(b"GET / HTTP/1.1\r\nHost: any\r\n\r\n")?;
     let (mut text, mut part) = (Vec::new(), [0; 4096]);
