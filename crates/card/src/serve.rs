@@ -215,6 +215,7 @@ impl Server {
         let at_ticks_only = matches!(self.start.poll, PollMode::Every { .. });
         let mut there = There::default();
         loop {
+            // What the daemon is told before anything else.
             if self.counting.has_unsent() {
                 self.tell_guesses(control);
             }
@@ -222,6 +223,7 @@ impl Server {
                 self.tell_denials(control);
             }
             let room = self.show_due(there.all());
+            // A search for an RSA key that is due: one step of it, unless a request whose turn is owed comes first.
             let has_found = self.generating.has_found();
             if !has_found && let Some(place) = self.next_search() {
                 if there.all() == 0 && self.brings_owed(place) {
@@ -245,6 +247,7 @@ impl Server {
                     continue;
                 }
             }
+            // Nothing to do, or not before the next tick: sleep until a doorbell, a tick or the control channel.
             if !has_found && (there.all() == 0 || at_ticks_only || room == 0) {
                 let woken = self.idle(control, room);
                 looked = tsc();
@@ -258,7 +261,7 @@ impl Server {
                     continue;
                 }
             }
-            // A request whose key was found waits for no others.
+            // A pass: wait for company, collect, compute, reply. A request whose key was found waits for no others.
             let ready = if has_found { [false; 2] } else { self.wait_for_more(there) };
             self.collect(ready);
             self.set_aside();
@@ -281,6 +284,7 @@ impl Server {
                 sound = self.reply(begin, end);
                 self.account(begin, end, worked);
             }
+            // Queues that broke the rules end.
             for (queue, rule) in std::mem::take(&mut self.offences) {
                 self.end_queue(queue);
                 self.status.add(Counter::Offences, 1);
@@ -291,6 +295,7 @@ impl Server {
                 return End::SelfCheck;
             }
             self.accounting.samples.dismiss();
+            // What the pass teaches the next one about waiting.
             let now = tsc();
             there = self.sweep();
             if answered != 0 {

@@ -496,6 +496,7 @@ impl Pool {
                 }
             }
         }
+        // Cards that lack the keys are left out, where another card has them.
         let most = held[..count].iter().fold(RegisterSet::NONE, |most, held| most.or(*held));
         let lacks = most.is_empty() && !want.registers.is_empty();
         if lacks && want.tried != 0 {
@@ -520,6 +521,7 @@ impl Pool {
             count = kept;
             stay = stay.filter(|stay| *stay < count);
         }
+        // Of the rest the one that promises to answer first.
         let around = Around { processors: world::processors(), running, stay, dice: dice() };
         let chosen = route::choose(said[..count].iter().copied(), &around)?;
         let attached = Arc::clone(&table[places[chosen.index]]);
