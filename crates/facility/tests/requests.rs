@@ -701,6 +701,29 @@ fn requests_go_to_cards_that_hold_their_keys() {
     assert_eq!((codes, fake.served(0)), (code::MASTER_KEY_NOT_LOADED, 2));
 }
 
+/// Which cards hold keys changes while the daemon is away: what it said before is not believed once it answers again.
+#[test]
+fn a_daemon_that_answers_again_is_asked_for_the_cards_that_hold_keys() {
+    let holders = Arc::new(AtomicU64::new(0));
+    let mut fake = FakeHome::new(&[Coprocessor, Coprocessor], keys_on(&holders));
+    (0..2).for_each(|card| fake.set_registers(card, RegisterSet::NONE));
+    let facility = impatient(&fake);
+    let ask = || facility.call(0, &generate(&[0; 64], &[0; 64]));
+    assert_eq!(ask().unwrap().codes(), code::MASTER_KEY_NOT_LOADED);
+    fake.stop_daemon();
+    (0..2).for_each(|card| fake.kill(card));
+    ask().unwrap_err();
+    (0..2).for_each(|card| fake.respawn(card));
+    fake.set_registers(0, RegisterSet::NONE);
+    fake.set_registers(1, RegisterSet::ALL);
+    holders.store(1 << 1, Ordering::SeqCst);
+    fake.start_daemon();
+    for _ in 0..3 {
+        assert_eq!(ask().unwrap().codes(), code::OK);
+    }
+    assert_eq!(fake.served(1), 3);
+}
+
 #[test]
 fn an_answer_without_a_master_key_is_asked_for_once_on_each_card_that_says_it_holds_one() {
     let holders = Arc::new(AtomicU64::new(1 << 2));

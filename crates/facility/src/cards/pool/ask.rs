@@ -157,6 +157,13 @@ impl Pool {
         self.ask_tsc.store(after(SILENT_PAUSE), Ordering::Relaxed);
     }
 
+    /// Notes that the daemon answers again: its list of cards is from before its silence, and due.
+    pub(crate) fn spoke(&self) {
+        if self.is_silent.swap(false, Ordering::Relaxed) {
+            self.ask_tsc.store(link::tsc(), Ordering::Relaxed);
+        }
+    }
+
     fn take_in_cards(
         &self,
         rows: &mut Rows,
@@ -196,8 +203,9 @@ impl Pool {
         connection: u64,
         answer: Result<(ClientReply, Vec<OwnedFd>), FacilityError>,
     ) -> Result<(), NotSent> {
-        if answer.is_err() {
-            self.fell_silent();
+        match answer {
+            Ok(_) => self.spoke(),
+            Err(_) => self.fell_silent(),
         }
         let (answer, descriptors) = answer.map_err(NotSent::Failed)?;
         let (queue, row, slots) = match answer {
