@@ -28,7 +28,7 @@ demo: build ## Build, start cards in a throw-away home, measure for two minutes,
 # What tests did without is noted there, and counted at the end.
 test test-all: export CRYPTAND_TESTS_LACKED := $(CURDIR)/target/tests-lacked
 
-test: ## Build and run the whole test suite (about 25 minutes from a clean clone on two cores, 9 once built)
+test: ## Build and run the whole test suite (about 50 minutes from a clean clone on two cores, 30 once built)
 	@scripts/need test
 	@mkdir -p target && rm -f "$$CRYPTAND_TESTS_LACKED"
 	$(PROGRAMS_BUILT)
