@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Space, ip, is_nothing, uninterrupted, with_rights};
+use common::{Space, ip, is_nothing, with_rights};
 use engine::{Engine, Options};
+use needs::uninterrupted;
 use plane::{Shared, SocketError, attach_filter, open_udp};
 use rustix::net::{AddressFamily, SocketType};
 use std::net::{SocketAddr, UdpSocket};

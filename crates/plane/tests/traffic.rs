@@ -4,8 +4,9 @@ mod common;
 #[path = "common/tunnel.rs"]
 mod tunnel;
 
-use common::{Capture, Net, PATIENCE, Space, ip, is_nothing, uninterrupted, with_rights};
+use common::{Capture, Net, PATIENCE, Space, ip, is_nothing, with_rights};
 use ipsec::{AesKey, Encryption, Event, Integrity, Mode, Reason, Suite};
+use needs::uninterrupted;
 use plane::{BATCH_CLASSES, Loss};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};

@@ -14,12 +14,12 @@
 //! lines `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,avx512` (or `all`) makes such a test fail instead.
 
 mod limits;
-mod notices;
 mod program;
+mod waits;
 
 pub use limits::{has_inotify, lacks_descriptors, without_inotify};
-pub use notices::received;
 pub use program::{copy_program, short_folder, write_script};
+pub use waits::uninterrupted;
 
 use std::env;
 use std::fs::OpenOptions;

@@ -156,9 +156,9 @@ impl Server<'_> {
     fn wait_for(&self, state: &str) {
         let mut buffer = [0; 256];
         loop {
-            let said = needs::received(&self.notify, &mut buffer);
-            let said = said.unwrap_or_else(|error| panic!("until {state}: {error}: {}", self.said()));
-            if said == state.as_bytes() {
+            let count = needs::uninterrupted(|| self.notify.recv(&mut buffer));
+            let count = count.unwrap_or_else(|error| panic!("until {state}: {error}: {}", self.said()));
+            if &buffer[..count] == state.as_bytes() {
                 return;
             }
         }

@@ -43,17 +43,6 @@ impl Net {
     }
 }
 
-/// Reads from a socket that has a timeout: where the process was stopped for a while, such a one does not go on by
-/// itself.
-pub fn uninterrupted<T>(mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match read() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => return other,
-        }
-    }
-}
-
 /// An error of reading that says nothing is there.
 pub fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
