@@ -76,8 +76,8 @@ struct Actor {
     status: Status,
     place: &'static str,
     woken: bool,
-    /// Count of [`State::changes`] at which the awaited event had not come.
-    asked: Option<u64>,
+    /// Whether the awaited event had come, and the count of [`State::changes`] then.
+    asked: Option<(u64, bool)>,
     /// Whether the actor may have changed something since its last step: true unless it only looked at the counter.
     acted: bool,
     /// Looks at the counter in a row.
@@ -164,6 +164,8 @@ pub struct State {
     actors: Vec<Actor>,
     /// How often an actor may have changed what others wait for.
     changes: u64,
+    /// Whether an actor may have done so since, and it is not counted.
+    unnoticed: bool,
     /// Progress counts, and the number of the step at which they last changed.
     progress: ((u64, usize), u64),
     over: bool,
@@ -202,6 +204,7 @@ impl Stage {
             sabotaged: 0,
             actors: Vec::new(),
             changes: 0,
+            unnoticed: false,
             progress: ((0, 0), 0),
             over: false,
             trace,
@@ -675,7 +678,6 @@ impl State {
 
     fn pick(&mut self) -> Option<usize> {
         let count = self.actors.len();
-        let mut looked_again = false;
         loop {
             if self.over {
                 return self.actors.iter().position(|actor| !matches!(actor.status, Status::Ended));
@@ -691,7 +693,7 @@ impl State {
                 return None;
             }
             // An actor that looked at the counter may have done something since.
-            if !std::mem::replace(&mut looked_again, true) {
+            if std::mem::take(&mut self.unnoticed) {
                 self.changes += 1;
                 continue;
             }
@@ -710,6 +712,31 @@ impl State {
     fn take_notice(&mut self, number: usize, acts: bool) {
         let acted = std::mem::replace(&mut self.actors[number].acted, acts);
         self.changes += u64::from(acted);
+        self.unnoticed = !acted || !acts;
+    }
+
+    /// Whether the descriptors that an actor waits for have an event; asks those of all waiting actors together, once
+    /// for each change.
+    fn has_event(&mut self, number: usize) -> bool {
+        let changes = self.changes;
+        let known = |actor: &Actor| actor.asked.filter(|(when, _)| *when == changes);
+        if let Some((_, came)) = known(&self.actors[number]) {
+            return came;
+        }
+        let processes = &self.processes;
+        let waiting = self.actors.iter_mut().filter_map(|actor| match &actor.status {
+            Status::Waiting { on: On::Question(question), from_ns: None, .. }
+                if !processes[actor.process].killed =>
+            {
+                Some((question.clone(), &mut actor.asked))
+            }
+            _ => None,
+        });
+        let (questions, answers): (Vec<Question>, Vec<_>) = waiting.unzip();
+        for (asked, came) in answers.into_iter().zip(Question::ask(questions.iter())) {
+            *asked = Some((changes, came));
+        }
+        known(&self.actors[number]).is_some_and(|(_, came)| came)
     }
 
     fn can_go_on(&mut self, number: usize) -> bool {
@@ -731,15 +758,13 @@ impl State {
                 until_ns.is_some_and(|until_ns| until_ns <= self.now_ns)
                     || match on {
                         On::Time => false,
-                        On::Question(_) if self.actors[number].asked == Some(self.changes) => false,
-                        On::Question(question) => question.ask(),
+                        On::Question(_) => self.has_event(number),
                         On::Words(_) => self.actors[number].woken,
                         On::Actor(other) => matches!(self.actors[*other].status, Status::Ended),
                     }
             }
         };
         if !has_come {
-            self.actors[number].asked = Some(self.changes);
             return false;
         }
         // A woken actor runs after a random delay.

@@ -8,9 +8,9 @@ use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::frame::ReplyHeader;
 use wire::registers::RegisterSet;
@@ -29,41 +29,35 @@ pub struct Process {
     pub is_stopped: bool,
 }
 
-/// Whether the event that a waiting thread waits for has come. Other threads ask it while that
-/// thread waits; after the wait the answer is always false.
+/// The descriptors that a waiting thread polls, and the events of them that it waits for.
 #[derive(Clone)]
-pub struct Question(Arc<Mutex<Option<Asked>>>);
-
-struct Asked(*mut (dyn FnMut() -> bool + Send));
-
-// SAFETY: the pointee is `Send`, and is reached under the lock of `Question` alone.
-unsafe impl Send for Asked {}
+pub struct Question(Arc<[PollFd<'static>]>);
 
 impl Question {
-    /// Whether the event has come.
-    pub fn ask(&self) -> bool {
-        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: `While` takes the pointer out, under this lock, before the function that it points
-        // to ends; and the lock makes this the only use of it.
-        asked.as_mut().is_some_and(|asked| unsafe { (*asked.0)() })
+    /// Which of these have an event now, by one poll(2). To be called while the threads wait, and while nothing
+    /// closes a descriptor.
+    pub fn ask<'q>(questions: impl Iterator<Item = &'q Self> + Clone) -> Vec<bool> {
+        let mut fds: Vec<PollFd<'_>> =
+            questions.clone().flat_map(|question| question.0.iter().cloned()).collect();
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let polled = rustix::event::poll(&mut fds, Some(&now));
+        let mut left = &fds[..];
+        questions
+            .map(|question| {
+                let (own, others) = left.split_at(question.0.len());
+                left = others;
+                polled.is_err() || own.iter().any(|fd| !fd.revents().is_empty())
+            })
+            .collect()
     }
-}
 
-/// Holds a question as long as it may be asked.
-struct While(Question);
-
-impl While {
-    fn waits<'a>(ready: &'a mut (dyn FnMut() -> bool + Send + 'a)) -> Self {
-        let pointer: *mut (dyn FnMut() -> bool + Send + 'a) = ready;
-        // SAFETY: only the lifetime changes; the pointer is gone before it ends, see `Question::ask`.
-        let pointer: *mut (dyn FnMut() -> bool + Send + 'static) = unsafe { std::mem::transmute(pointer) };
-        Self(Question(Arc::new(Mutex::new(Some(Asked(pointer))))))
-    }
-}
-
-impl Drop for While {
-    fn drop(&mut self) {
-        *(self.0.0).lock().unwrap_or_else(PoisonError::into_inner) = None;
+    fn of(fds: &[PollFd<'_>]) -> Self {
+        let of = |fd: &PollFd<'_>| {
+            // SAFETY: only the lifetime changes. The descriptors are polled while their thread waits in `poll`, which
+            // borrows them.
+            unsafe { std::mem::transmute::<PollFd<'_>, PollFd<'static>>(fd.clone()) }
+        };
+        Self(fds.iter().map(of).collect())
     }
 }
 
@@ -233,16 +227,8 @@ pub fn poll(fds: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> rustix::io::R
     let timeout = timeout.map(span_of);
     world.step("poll");
     if timeout != Some(Duration::ZERO) {
-        let interrupted = {
-            let mut ready = || rustix::event::poll(fds, Some(&now)) != Ok(0);
-            if ready() {
-                false
-            } else {
-                let asked = While::waits(&mut ready);
-                world.wait("poll", Some(&asked.0), timeout)
-            }
-        };
-        if interrupted {
+        let is_ready = rustix::event::poll(fds, Some(&now)) != Ok(0);
+        if !is_ready && world.wait("poll", Some(&Question::of(fds)), timeout) {
             return Err(rustix::io::Errno::INTR);
         }
     }
