@@ -279,6 +279,17 @@ impl Channel {
         }
     }
 
+    /// Whether a message or the end of the connection is there to be received. A signal is neither.
+    pub fn has_news(&self) -> bool {
+        let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+        loop {
+            match world::poll(&mut fds, Some(&timespec(Duration::ZERO))) {
+                Err(Errno::INTR) => {}
+                polled => return polled != Ok(0),
+            }
+        }
+    }
+
     fn recv_flagged<T: DeserializeOwned>(&self, flags: RecvFlags) -> Result<(T, Vec<OwnedFd>), ChannelError> {
         let mut bytes = BUFFER.try_with(Cell::take).unwrap_or_default();
         if bytes.is_empty() {

@@ -6,6 +6,7 @@ use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::bounds::{CONTROL_BYTES_MAX, CONTROL_DESCRIPTORS_MAX};
 use wire::control::{ClientReply, ClientRequest, MessageError};
@@ -36,6 +37,34 @@ fn messages_arrive_whole_and_in_order_with_their_descriptors() {
     let mut text = String::new();
     std::fs::File::from(reader).read_to_string(&mut text).unwrap();
     assert_eq!(text, "through");
+}
+
+/// A signal ends a poll(2) that does not wait, too.
+#[test]
+fn a_signal_is_no_news_and_a_message_and_the_end_are() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    // SAFETY: the handler does nothing, which is safe at any moment.
+    unsafe { libc::signal(libc::SIGUSR1, nothing as *const () as libc::sighandler_t) };
+    let (client, daemon) = Channel::pair().unwrap();
+    // SAFETY: it cannot fail.
+    let (own, is_over) = (unsafe { libc::pthread_self() }, AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                // SAFETY: the thread waits for this one at the end of the scope.
+                unsafe { libc::pthread_kill(own, libc::SIGUSR1) };
+            }
+        });
+        let heard = (0..100_000).filter(|_| client.has_news()).count();
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(heard, 0);
+    });
+    daemon.send(&ClientReply::Done, &[]).unwrap();
+    assert!(client.has_news());
+    client.recv::<ClientReply>().unwrap();
+    assert!(!client.has_news());
+    drop(daemon);
+    assert!(client.has_news());
 }
 
 #[test]

@@ -23,7 +23,7 @@ use link::{Channel, ChannelError, Listener, world};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, ExitCode};
 use std::time::{Duration, Instant};
@@ -446,10 +446,7 @@ impl Keeper {
 
     /// The daemon must not send anything here. If it does, or is gone, its connection is closed.
     fn look_at_daemon(&mut self) {
-        self.daemon.take_if(|daemon| {
-            let mut watched = [PollFd::from_borrowed_fd(daemon.as_fd(), PollFlags::IN)];
-            !matches!(world::poll(&mut watched, Some(&Timespec::default())), Ok(0))
-        });
+        self.daemon.take_if(|daemon| daemon.has_news());
     }
 }
 

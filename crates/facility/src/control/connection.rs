@@ -12,7 +12,6 @@ use crate::control::start::{self, Started};
 use crate::error::{FacilityError, ProtocolError, Ran};
 use home::Home;
 use link::{Channel, ChannelError, world};
-use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -137,8 +136,8 @@ impl Connection {
         wait: Duration,
     ) -> Result<(ClientReply, Vec<OwnedFd>), FacilityError> {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        // A daemon that went away while nothing was asked is not this request's loss.
-        if live.as_ref().is_some_and(|live| live.outstanding == 0 && has_news(&live.channel)) {
+        // A daemon that went away while nothing was asked is not this request's loss; and it says nothing unasked.
+        if live.as_ref().is_some_and(|live| live.outstanding == 0 && live.channel.has_news()) {
             *live = None;
         }
         let mut again = repeat == Repeat::Safe;
@@ -354,11 +353,4 @@ fn failed(operation: &'static str, error: ChannelError) -> FacilityError {
         ChannelError::System { cause, .. } => FacilityError::Io { operation, cause },
         error => FacilityError::Protocol { operation, cause: ProtocolError::Channel(error) },
     }
-}
-
-/// Whether an idle connection has something to read, or is closed: the daemon says nothing
-/// unasked, so either way it is of no more use.
-fn has_news(channel: &Channel) -> bool {
-    let mut fds = [PollFd::new(channel, PollFlags::IN)];
-    !matches!(world::poll(&mut fds, Some(&Timespec::default())), Ok(0))
 }
