@@ -585,3 +585,36 @@ fn a_loop_sends_to_cards_that_hold_the_keys_and_once_more_where_one_does_not() {
     }
     assert_eq!(ask(&mut completions), code::OK);
 }
+
+/// What the daemon said of a card before the card was lost is not believed: it may be back without keys.
+#[test]
+fn a_card_that_was_lost_and_is_back_without_keys_gets_nothing_where_another_holds_them() {
+    let mut fake = FakeHome::new(&[Coprocessor, Coprocessor], makes_keys());
+    (0..2).for_each(|card| fake.set_registers(card, RegisterSet::ALL));
+    let facility = open(&fake, PATIENCE);
+    let mut completions = facility.completions().unwrap();
+    let generate = generate(&[0; 64], &[0; 64]);
+    completions.submit(0, 0, &generate).unwrap();
+    run_to(&mut completions, Reply::codes).remove(&0).unwrap().unwrap();
+    assert_eq!(facility.call(0, &generate).unwrap().codes(), code::OK);
+    assert_eq!(
+        (fake.served(0), fake.served(1)),
+        (2, 0),
+        "both ways of asking have a queue to the first card alone"
+    );
+    fake.kill(0);
+    fake.respawn(0);
+    fake.set_registers(0, RegisterSet::NONE);
+    (1..=80).for_each(|number| completions.submit(number, 0, &generate).unwrap());
+    assert!(run_to(&mut completions, Reply::codes).into_values().all(|codes| codes.unwrap() == code::OK));
+    assert_eq!(facility.call(0, &generate).unwrap().codes(), code::OK);
+    assert_eq!((fake.served(0), fake.served(1)), (0, 81));
+    // It is found again where it is the only one.
+    fake.kill(1);
+    fake.set_registers(0, RegisterSet::ALL);
+    completions.submit(81, 0, &generate).unwrap();
+    assert_eq!(run_to(&mut completions, Reply::codes).remove(&81).unwrap().unwrap(), code::OK);
+    assert_eq!(facility.call(0, &generate).unwrap().codes(), code::OK);
+    assert_eq!(fake.served(0), 2);
+    fake.stop_daemon();
+}

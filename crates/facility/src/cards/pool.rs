@@ -197,7 +197,7 @@ pub(crate) struct Pool {
     table: RwLock<Vec<Arc<Attached>>>,
     /// Held while a queue is made, so that threads that need the same one make it once.
     rows: Mutex<Rows>,
-    /// Cards that were ready when the daemon was last asked.
+    /// Cards that served when the daemon was last asked, and were not lost since.
     ready: AtomicU64,
     /// When the daemon may be asked again if there is a queue to use, by the time-stamp counter.
     ask_tsc: AtomicU64,

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 use wire::bounds::{BULK_BLOCKS, QUEUE_SLOTS_DEFAULT};
-use wire::control::{CardState, ClientReply, ClientRequest, Refusal};
+use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Refusal};
 
 /// How long the daemon's list of cards is used unless something forces a new question: the first time after
 /// a card was lost, doubled after each answer with nothing new, up to the longest time.
@@ -70,7 +70,13 @@ impl Pool {
                     connection.ask(ASK_CARDS, &ClientRequest::Cards, Repeat::Safe, Patience::None, wait);
                 self.take_in_cards(&mut rows, answer.map(|(answer, _)| answer)).map_err(NotSent::Failed)?;
             }
-            let Some(card) = self.next_card(&rows, want, more) else { return Ok(false) };
+            let Some(card) = self.next_card(&rows, want, more) else {
+                if std::mem::take(&mut again) && more != More::Sooner && self.is_outdated(&rows, want) {
+                    rows.asked = false;
+                    continue;
+                }
+                return Ok(false);
+            };
             spare_descriptors()
                 .map_err(|cause| NotSent::Failed(FacilityError::Io { operation: ATTACH, cause }))?;
             let request = attach(card, want);
@@ -93,8 +99,13 @@ impl Pool {
         if self.is_due(&rows, want) {
             return Some(ClientRequest::Cards);
         }
-        let card = self.next_card(&rows, want, if more { More::Any } else { More::Sooner })?;
-        spare_descriptors().is_ok().then(|| attach(card, want))
+        match self.next_card(&rows, want, if more { More::Any } else { More::Sooner }) {
+            Some(card) => spare_descriptors().is_ok().then(|| attach(card, want)),
+            None if more && !self.is_left_in_peace() && self.is_outdated(&rows, want) => {
+                Some(ClientRequest::Cards)
+            }
+            None => None,
+        }
     }
 
     /// Hears the daemon's answer about its cards.
@@ -122,6 +133,17 @@ impl Pool {
         !rows.asked || link::tsc() >= self.ask_tsc.load(Ordering::Relaxed) || is_old()
     }
 
+    /// Whether a card that may serve a request was lost since the daemon told of it: it may be back, with other keys.
+    fn is_outdated(&self, rows: &Rows, want: &Want) -> bool {
+        let is_lost = |row: &CardRow| row.state.serves() && !self.is_listed(row.index);
+        rows.rows.iter().any(|row| is_lost(row) && want.admits(row.index, row.personality))
+    }
+
+    /// Whether a card served when the daemon last told of it, and was not lost since.
+    fn is_listed(&self, card: u32) -> bool {
+        self.ready.load(Ordering::Relaxed) & bit(card) != 0
+    }
+
     /// The card that the next queue is made at.
     fn next_card(&self, rows: &Rows, want: &Want, more: More) -> Option<u32> {
         let (shunned, table) = (self.shunned(), self.read());
@@ -129,7 +151,7 @@ impl Pool {
         let suitable = rows
             .rows
             .iter()
-            .filter(|row| row.state.serves() && want.admits(row.index, row.personality))
+            .filter(|row| self.is_listed(row.index) && want.admits(row.index, row.personality))
             .filter(|row| !needs_keys || row.state == CardState::Ready)
             .filter(|row| shunned.get(&row.index) != Some(&row.generation));
         // Queues without bulk blocks do not count for a long request.
