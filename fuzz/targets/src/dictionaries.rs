@@ -2,7 +2,7 @@
 //!
 //! `fuzz/dictionaries/NAME.dict` is what people wrote, then [`MADE`] and what [`made`] gives.
 
-use crate::keywords::{KEYWORDS, padded};
+use crate::keywords::padded;
 use crate::verbs::SCRIPT;
 use std::collections::BTreeSet;
 use wire::frame::FRAME_VERSION;
@@ -15,7 +15,7 @@ pub const MADE: &str = "# From here on made from the verb table; CRYPTAND_BLESS=
 /// The lines of a target's dictionary that are made from the verb table; none for a target that no verb reaches.
 pub fn made(target: &str) -> Vec<String> {
     let daemon = || TABLE.iter().filter(|entry| entry.place == Place::Daemon);
-    let all = || keywords(KEYWORDS.iter().copied().chain(words(TABLE)));
+    let all = || keywords(words(TABLE));
     match target {
         "verb" => [all(), choices()].concat(),
         "frame_request" => [all(), headers()].concat(),

@@ -58,7 +58,6 @@ pub use failures::pin_failures;
 pub use figures::{published_csv, report_json};
 pub use inflate::inflate;
 pub use key_blocks::tr31_block;
-pub use keywords::KEYWORDS;
 pub use messages::{
     openpgp_armor, openpgp_cleartext, openpgp_gnupg_aead, openpgp_packets, openpgp_seipd1, openpgp_seipd2,
 };

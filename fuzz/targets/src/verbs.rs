@@ -6,7 +6,7 @@
 //! lengths are right unless it says otherwise.
 
 use crate::keys::Keys;
-use crate::keywords::{KEYWORDS, padded};
+use crate::keywords::padded;
 use cca::{Batch, Incoming};
 use std::cell::RefCell;
 use wire::code;
@@ -23,9 +23,6 @@ thread_local! {
 pub(crate) const SCRIPT: u8 = 0x80;
 /// Longest text that a script makes, in bytes.
 const TEXT_BYTES_MAX: usize = 4096;
-/// What in a script announces the number of a keyword above this one, and a keyword of eight bytes.
-const FURTHER: u8 = 0xFE;
-const SPELT: u8 = 0xFF;
 /// The double-length MAC key among the tokens.
 const MAC_KEY: usize = 3;
 
@@ -164,7 +161,7 @@ impl Script<'_> {
                     integers[at] = i64::from(self.byte());
                 }
                 Kind::Keywords(at) => {
-                    values[position] = self.keywords();
+                    values[position] = self.keywords(verb);
                     integers[at] = (values[position].len() / 8) as i64;
                 }
                 _ if parameter.direction == Direction::Out => {
@@ -222,33 +219,27 @@ impl Script<'_> {
     }
 
     /// A count, then each keyword.
-    fn keywords(&mut self) -> Vec<u8> {
+    fn keywords(&mut self, verb: Verb) -> Vec<u8> {
         let count = self.byte() % 8;
-        (0..count).flat_map(|_| self.keyword()).collect()
+        (0..count).flat_map(|_| self.keyword(verb)).collect()
     }
 
-    /// A byte for a keyword of the list, [`FURTHER`] and a byte for one beyond its number; [`SPELT`] and what is beyond
-    /// the list announce eight bytes.
-    fn keyword(&mut self) -> [u8; 8] {
-        let index = match self.byte() {
-            SPELT => usize::MAX,
-            FURTHER => usize::from(FURTHER) + usize::from(self.byte()),
-            index => usize::from(index),
-        };
-        match KEYWORDS.get(index) {
-            Some(keyword) => padded(keyword),
+    /// A byte: which keyword of the verb, in the order of its groups. Beyond their number it announces eight bytes.
+    fn keyword(&mut self, verb: Verb) -> [u8; 8] {
+        let index = usize::from(self.byte());
+        match verb.entry().keywords.words().nth(index) {
+            Some(keyword) => padded(keyword.text),
             None => std::array::from_fn(|_| self.byte()),
         }
     }
 
-    /// To 0xBF: that many bytes. To 0xDD: a keyword. 0xDE: a key that was exported under an AES key. 0xDF: one under
-    /// RSA. Beyond: a longer text of one value.
+    /// To 0xBF: that many bytes. 0xDE: a key that was exported under an AES key. 0xDF: one under RSA. Else a longer
+    /// text of one value.
     fn text(&mut self) -> Vec<u8> {
         match self.byte() {
             length @ 0..=0xBF => (0..length).map(|_| self.byte()).collect(),
             0xDE => self.external.to_vec(),
             0xDF => self.exported.to_vec(),
-            0xC0..=0xDD => self.keyword().to_vec(),
             long => vec![self.byte(); (usize::from(long & 0x1F) * 137).min(TEXT_BYTES_MAX)],
         }
     }
