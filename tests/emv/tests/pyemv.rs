@@ -1,26 +1,7 @@
 //! The verbs of chip cards, and what no verb shows alone of the library, say what the Python package pyemv 1.5.0 says:
 //! right inputs as often as wrong ones.
 
-#[path = "../../../crates/cca/tests/verbs/chip/requests.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
-mod chip;
-#[path = "../../../crates/cca/tests/verbs/peer.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
-mod peer;
-#[path = "../../../crates/cca/tests/verbs/pin/requests.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
-mod pin;
-#[path = "../../../crates/cca/tests/verbs/support.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
-mod support;
-
-/// What requests assert is noted where verbs are tested, and not here.
-mod exercised {
-    pub fn note(_: wire::verb::Verb, _: &[u8], _: wire::Codes) {}
-}
-
 use cca::Processor;
-use chip::{Asked, odd};
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, Engine, Mode, Options};
 use payments::emv::script::Method;
 use payments::emv::{cvc3, padded};
@@ -29,7 +10,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::Request;
+use verb_requests::chip::{Asked, odd};
+use verb_requests::support::Request;
+use verb_requests::{chip, pin, support};
 use wire::code;
 use wire::verb::{diversified_key_generate, emv_transaction, mac_generate, mac_verify, pin_change_unblock};
 

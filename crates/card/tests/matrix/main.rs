@@ -5,39 +5,14 @@
 //! `roles.txt` beside this file is what came out; a change of it is a change of what roles may do, to be looked at in
 //! review. `CRYPTAND_BLESS=1 cargo test --release -p card --test matrix` writes it anew.
 
-#[path = "../../../cca/tests/verbs/chip/requests.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
-mod chip;
-#[path = "../../../cca/tests/verbs/format_preserving/requests.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
-mod format_preserving;
-mod key_block;
-#[path = "../../../cca/tests/verbs/peer.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
-mod peer;
-mod pin;
-mod pka_transport_aes;
-#[path = "../../../cca/tests/verbs/support.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
-mod support;
-#[path = "../../../cca/tests/verbs/unique/requests.rs"]
-#[allow(dead_code, reason = "made for the tests of verbs")]
-mod unique;
-mod uses;
-
-/// What requests assert is noted where verbs are tested, and not here.
-mod exercised {
-    pub fn note(_: wire::verb::Verb, _: &[u8], _: wire::Codes) {}
-}
-
 use card::admit::{Admission, Holder, Keys};
 use cca::Batch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use support::{DOMAIN, Request};
 use token::{Description, Holds, describe};
-use uses::samples::{Sample, samples};
-use uses::ways::Others;
+use verb_requests::support::{DOMAIN, Request};
+use verb_requests::uses::samples::{Sample, samples};
+use verb_requests::uses::ways::Others;
 use wire::control::Personality;
 use wire::frame::{Argument, Arguments, Outcome};
 use wire::key::KeyReference;
@@ -100,7 +75,7 @@ fn is_done(others: &mut Others, request: &Request, by: By, points: &PointSet, us
     batch.keep(verb, (0, DOMAIN), points, admitted.payload_bytes);
     others.processor.run(&mut batch);
     let answer = &batch.answers()[0];
-    support::note_durable(&mut others.processor, answer);
+    verb_requests::support::note_durable(&mut others.processor, answer);
     // A value that does not verify was verified.
     answer.outcome == Outcome::Answered && answer.codes.return_code < 8
 }

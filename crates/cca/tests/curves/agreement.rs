@@ -6,13 +6,13 @@ mod secrets;
 mod types;
 
 use crate::peer::*;
-use crate::support::*;
 use cca::{Batch, Incoming, Processor};
 use openssl::derive::Deriver;
 use openssl::hash::{MessageDigest, hash};
 use openssl::pkey::PKey;
 use openssl::symm::{Cipher, Crypter, Mode};
 use token::pka::ecc::EccCurve;
+use verb_requests::pka::*;
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
 use wire::verb::{
@@ -70,7 +70,7 @@ impl<'a> Agreement<'a> {
         processor.run(&mut batch);
         let answer = &batch.answers()[0];
         assert_eq!(answer.outcome, Outcome::Answered);
-        crate::exercised::note(arguments.verb(), &payload, answer.codes);
+        verb_requests::exercised::note(arguments.verb(), &payload, answer.codes);
         let reply = Arguments::read_reply(arguments.verb(), &answer.payload).unwrap();
         let output = reply.bytes(OUTPUT_KEY_IDENTIFIER).to_vec();
         assert!(answer.codes.has_output() || output.is_empty(), "a refusal shows nothing");

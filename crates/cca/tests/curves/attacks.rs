@@ -1,10 +1,10 @@
 //! Tokens and points that somebody else wrote, or put together from those of others.
 
 use crate::peer::*;
-use crate::support::*;
 use cca::Processor;
 use openssl::bn::BigNum;
 use token::pka::ecc::{EccCurve, EccToken};
+use verb_requests::pka::*;
 use wire::{Codes, code};
 
 /// What each verb that takes a key with its public part has for a token.

@@ -1,10 +1,10 @@
 //! Keys built, generated, imported, extracted and put under another master key.
 
 use crate::peer::*;
-use crate::support::*;
 use openssl::bn::BigNum;
 use token::pka::ecc::{Derivation, EccCurve, EccToken, EccValue};
 use token::pka::{Origin, Source, Usage};
+use verb_requests::pka::*;
 use wire::point::{Point, PointSet};
 use wire::verb::{Filled, Key, PkaOutput, Room, TypedAsk, pka_key_generate as pkg};
 use wire::{Codes, code};

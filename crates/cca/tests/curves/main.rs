@@ -2,11 +2,15 @@
 
 mod agreement;
 mod attacks;
-#[path = "../exercised/mod.rs"]
-mod exercised;
 mod keys;
 mod peer;
 mod signatures;
-#[path = "../rsa/support.rs"]
-#[allow(dead_code, reason = "made for the tests of RSA")]
-mod support;
+
+use std::path::Path;
+use verb_requests::exercised::check;
+
+#[test]
+fn what_is_exercised_is_what_the_file_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exercised");
+    check(env!("CARGO_CRATE_NAME"), &folder, Path::new(env!("CARGO_TARGET_TMPDIR")));
+}

@@ -1,6 +1,5 @@
 //! Keys of OpenSSL's, and verbs on them.
 
-use crate::support::{CAPACITY, ask, build_arguments, key_import, keywords, token_build};
 use cca::Processor;
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use openssl::ec::{EcGroup, EcKey, EcPoint, PointConversionForm};
@@ -9,6 +8,7 @@ use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private, Public};
 use openssl::sign::{Signer, Verifier};
 use token::pka::ecc::{EccCurve, EccToken};
+use verb_requests::pka::{CAPACITY, ask, build_arguments, key_import, keywords, token_build};
 use wire::frame::Arguments;
 use wire::{Codes, Verb};
 
@@ -180,7 +180,7 @@ pub fn change(processor: &mut Processor, words: &[&str], token: &[u8]) -> (Codes
 
 /// The public key that CSNDPKX has of a token.
 pub fn extracted(processor: &mut Processor, token: &[u8]) -> Result<Vec<u8>, Codes> {
-    let public = crate::support::public_key_extract(processor, token, CAPACITY)?;
+    let public = verb_requests::pka::public_key_extract(processor, token, CAPACITY)?;
     Ok(EccToken::parse(&public).unwrap().point().to_vec())
 }
 

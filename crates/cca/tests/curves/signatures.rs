@@ -2,9 +2,9 @@
 //! every refusal.
 
 use crate::peer::*;
-use crate::support::*;
 use openssl::bn::BigNum;
 use token::pka::ecc::EccCurve;
+use verb_requests::pka::*;
 use wire::code;
 
 const DIGESTS: [(&str, usize); 5] =

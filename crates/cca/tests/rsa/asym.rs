@@ -1,10 +1,10 @@
 //! Internal X'08' tokens, under the ASYM master key: written and read by OpenSSL as the layout says, and forged.
 
-use crate::support::*;
 use openssl::rsa::{Padding, Rsa};
 use openssl::sha::{sha1, sha256};
 use openssl::symm::{Cipher, Crypter, Mode};
 use token::pka::{Form, PkaToken, Source, Usage};
+use verb_requests::pka::*;
 use wire::control::{Register, TokenForm, TokenForms};
 use wire::verb::{
     Filled, PrivateKeyTranslation, Room, TokenChange, TypedAsk, pka_key_token_change as ktc,

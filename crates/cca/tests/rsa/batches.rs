@@ -1,7 +1,7 @@
 //! Many requests at once: the same answers as alone, whatever stands beside them.
 
-use crate::support::*;
 use cca::{Batch, Incoming};
+use verb_requests::pka::*;
 use wire::frame::{Arguments, Outcome};
 use wire::{Verb, code};
 

@@ -1,6 +1,6 @@
 //! ClearRsaPrivate and ClearRsaPublic: the raw operation, as OpenSSL's arithmetic has it.
 
-use crate::support::*;
+use verb_requests::pka::*;
 use wire::{Verb, code};
 
 #[test]

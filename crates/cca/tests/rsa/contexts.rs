@@ -1,6 +1,6 @@
 //! Prepared keys: bounded, found by the whole token, gone with the master keys.
 
-use crate::support::*;
+use verb_requests::pka::*;
 use wire::bounds::CONTEXTS_PER_DOMAIN_MAX;
 use wire::{Verb, code};
 

@@ -1,11 +1,11 @@
 //! Digital_Signature_Generate and _Verify: both ways with OpenSSL, and every refusal.
 
-use crate::support::*;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::{Padding, Rsa};
 use openssl::sign::RsaPssSaltlen;
+use verb_requests::pka::*;
 use wire::code;
 
 type Digest = fn() -> MessageDigest;

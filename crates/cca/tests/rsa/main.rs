@@ -5,15 +5,21 @@ mod batches;
 mod clear_rsa;
 mod contexts;
 mod digital_signature;
-#[path = "../exercised/mod.rs"]
-mod exercised;
 mod malformed;
 mod pka_encrypt_decrypt;
 mod pka_key_generate;
 mod pka_key_import;
 mod pka_key_token_build;
 mod pka_public_key_extract;
-mod support;
 mod symmetric_key_transport;
 mod tls_premaster;
 mod unsound;
+
+use std::path::Path;
+use verb_requests::exercised::check;
+
+#[test]
+fn what_is_exercised_is_what_the_file_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exercised");
+    check(env!("CARGO_CRATE_NAME"), &folder, Path::new(env!("CARGO_TARGET_TMPDIR")));
+}

@@ -1,8 +1,8 @@
 //! Tokens and payloads that somebody else wrote: refused, or shown not to matter; never a panic.
 
-use crate::support::*;
 use cca::{Batch, Incoming};
 use proptest::prelude::*;
+use verb_requests::pka::*;
 use wire::{Verb, code};
 
 /// Every byte of every token flipped in turn: what is signed under a changed token is refused, or the

@@ -1,10 +1,10 @@
 //! PKA_Encrypt and PKA_Decrypt: both ways with OpenSSL, and every refusal.
 
-use crate::support::*;
 use openssl::encrypt::{Decrypter, Encrypter};
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::rsa::{Padding, Rsa};
+use verb_requests::pka::*;
 use wire::code;
 
 type Words = &'static [&'static str];

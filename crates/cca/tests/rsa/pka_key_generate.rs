@@ -1,8 +1,8 @@
 //! PKA_Key_Generate: generated keys work, and stay what their skeleton says.
 
-use crate::support::*;
 use openssl::sha::{sha1, sha256};
 use token::pka::{Form, Origin, PkaToken, PrivateValues, Source, Usage};
+use verb_requests::pka::*;
 use wire::{Verb, code};
 
 fn skeleton(processor: &mut cca::Processor, kind: &str, bits: i32) -> Vec<u8> {

@@ -1,8 +1,8 @@
 //! PKA_Key_Import: a clear key becomes an internal one, or is refused.
 
-use crate::support::*;
 use openssl::sha::{sha1, sha256};
 use token::pka::{Attributes, ClearKey, CrtComponents, Form, Origin, PkaToken, PrivateValues, Source, Usage};
+use verb_requests::pka::*;
 use wire::{Verb, code};
 
 #[test]

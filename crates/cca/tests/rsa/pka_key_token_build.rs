@@ -1,8 +1,8 @@
 //! PKA_Key_Token_Build: every kind of token, and every refusal.
 
-use crate::support::*;
 use openssl::sha::{sha1, sha256};
 use token::pka::{Form, PkaToken, PrivateValues, Usage};
+use verb_requests::pka::*;
 use wire::Codes;
 use wire::code;
 

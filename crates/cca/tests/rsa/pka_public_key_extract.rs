@@ -1,6 +1,6 @@
 //! PKA_Public_Key_Extract: the same public token from every token of a key.
 
-use crate::support::*;
+use verb_requests::pka::*;
 use wire::code;
 
 #[test]

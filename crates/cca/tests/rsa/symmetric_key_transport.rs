@@ -1,10 +1,10 @@
 //! Symmetric_Key_Export and _Import: keys travel to OpenSSL and back.
 
-use crate::support::*;
 use openssl::rsa::Padding;
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
 use token::{AesToken, DesToken, KeyType};
+use verb_requests::pka::*;
 use wire::{Codes, code};
 
 /// Bytes of odd parity.
@@ -135,7 +135,7 @@ fn blocks_without_a_key_have_one_answer() {
     }
     let mut sealed = Vec::new();
     for length in [0, 7, 9, 15, 17, 31, 33] {
-        let mut other = crate::support::processor();
+        let mut other = verb_requests::pka::processor();
         sealed.push(encrypt(&mut other, &["PKCS-1.2"], &public, &vec![1; length]).unwrap());
     }
     for block in &sealed {

@@ -1,10 +1,10 @@
 //! TLS premaster secrets: enciphered by OpenSSL, and every ciphertext that an attacker of RFC 5246, section 7.4.7.1,
 //! sends.
 
-use crate::support::*;
 use openssl::pkey::Private;
 use openssl::rsa::{Padding, Rsa};
 use std::collections::HashSet;
+use verb_requests::pka::*;
 use wire::frame::Arguments;
 use wire::point::PointSet;
 use wire::role::BuiltIn;

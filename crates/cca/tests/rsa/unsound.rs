@@ -4,9 +4,9 @@
 //! homes of seed 1; but its modulus is p * p * q, so that what it signs is wrong for the block p. No verb makes
 //! such a token.
 
-use crate::support::*;
 use cca::{Batch, Incoming, Processor};
 use engine::{Engine, Options};
+use verb_requests::pka::*;
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::{Arguments, Outcome};
 use wire::verb::{Filled, SignatureFormat, TypedAsk, TypedGot, digital_signature_generate as dsg};

@@ -1,17 +1,17 @@
 //! EC_Diffie-Hellman into external tokens, and with private keys in them. What it agrees on is in
 //! `tests/curves/agreement`.
 
-use crate::pka_transport_aes::book::{foreign_ecc, opened_ecc};
 use crate::pka_transport_aes::{exporter, importer};
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key};
-use crate::uses::ways::{
-    AES_TRANSPORT, Others, deriving_skeleton, entered2, generate_under, import_under, public_part,
-};
-use crate::uses::wrapped::{plain, unwrapped};
 use crate::variable::parsed;
 use token::des::Origin;
 use token::variable::{Attributes, Pedigree, VariableType};
 use token::{DesToken, VariableToken};
+use verb_requests::book::{foreign_ecc, opened_ecc};
+use verb_requests::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key};
+use verb_requests::uses::ways::{
+    AES_TRANSPORT, Others, deriving_skeleton, entered2, generate_under, import_under, public_part,
+};
+use verb_requests::wrapped::{plain, unwrapped};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;

@@ -23,8 +23,8 @@ mod transport;
 mod variable;
 mod weakening;
 
-use crate::support::Request;
 use cca::Processor;
+use verb_requests::support::Request;
 use wire::code;
 use wire::point::PointSet;
 

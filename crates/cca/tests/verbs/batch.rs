@@ -1,11 +1,11 @@
 //! Batches of many verbs.
 
-use crate::support::{
+use cca::{Batch, Incoming};
+use verb_requests::support::{
     DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, generate, generated, import, imported, mac, processor,
     run_raw, text, verify,
 };
-use crate::uses::ways::generate2;
-use cca::{Batch, Incoming};
+use verb_requests::uses::ways::generate2;
 use wire::bounds::BATCH_MAX;
 use wire::frame::Outcome;
 use wire::role::BUILT_IN;

@@ -5,7 +5,6 @@ mod derive;
 mod derive2;
 mod icc;
 mod messages;
-mod requests;
 mod transaction;
 
-pub use requests::*;
+pub use verb_requests::chip::*;

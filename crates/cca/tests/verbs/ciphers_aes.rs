@@ -1,8 +1,8 @@
 //! Symmetric_Algorithm_Encipher and Symmetric_Algorithm_Decipher.
 
-use crate::peer;
-use crate::support::{Reply, Request, imported, processor, skeleton, text};
 use openssl::symm::{Cipher, encrypt_aead};
+use verb_requests::peer;
+use verb_requests::support::{Reply, Request, imported, processor, skeleton, text};
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::symmetric_algorithm_encipher as at;

@@ -1,7 +1,7 @@
 //! Encipher and Decipher.
 
-use crate::peer;
-use crate::support::{Reply, Request, generated, imported, processor, processor_with, text};
+use verb_requests::peer;
+use verb_requests::support::{Reply, Request, generated, imported, processor, processor_with, text};
 use wire::code;
 use wire::verb::{Verb, decipher, encipher};
 

@@ -1,8 +1,8 @@
 //! Control_Vector_Generate, and that Key_Token_Build writes the same vectors.
 
-use crate::support::{Request, processor, skeleton};
 use token::KeyType;
 use token::control_vector::KeyForm;
+use verb_requests::support::{Request, processor, skeleton};
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::control_vector_generate::{CONTROL_VECTOR, KEY_TYPE};

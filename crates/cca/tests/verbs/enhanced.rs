@@ -1,15 +1,15 @@
 //! The enhanced wrapping of DES keys, and keys that may have no other (ENH-ONLY).
 
 use crate::exchange::Keks;
-use crate::peer;
-use crate::support::{
-    Request, compatible_processor, generate, generated, import, mac, part, processor, skeleton, sym_key, text,
-};
-use crate::uses::ways::TRANSPORT;
 use cca::Processor;
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
+use verb_requests::peer;
+use verb_requests::support::{
+    Request, compatible_processor, generate, generated, import, mac, part, processor, skeleton, sym_key, text,
+};
+use verb_requests::uses::ways::TRANSPORT;
 use wire::code;
 use wire::verb::{
     Verb, clear_key_import_multiple as ckm, key_export as kex, key_generate as kgn, key_import as kim,
@@ -244,7 +244,7 @@ fn a_home_of_compatible_tokens_makes_them_where_it_is_asked_to() {
     let token = last.ok(&mut processor).bytes(kpi::KEY_IDENTIFIER);
     assert_eq!((token[7], inside(&token)), (0x20, KEY[..16].to_vec()));
     // A home of authenticated tokens has its own, whatever is asked for.
-    let mut own = crate::support::processor();
+    let mut own = verb_requests::support::processor();
     let token = clear(&["WRAP-ENH"]).ok(&mut own).bytes(ckm::TARGET_KEY_IDENTIFIER);
     assert_eq!(token[7], 0xC0);
 }

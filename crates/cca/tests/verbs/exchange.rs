@@ -1,15 +1,15 @@
 //! Key_Import, Key_Export, their forms for DATA keys, Key_Translate, Key_Test_Extended, the forms of Key_Generate under
 //! key-encrypting keys, and the verbs that forbid export.
 
-use crate::peer;
-use crate::support::{
-    OLDER_DOMAIN, Request, entered, generate, generated, imported, mac, processor, skeleton, sym_key, text,
-};
-use crate::uses::ways::TRANSPORT;
 use cca::Processor;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{DesToken, KeyType};
+use verb_requests::peer;
+use verb_requests::support::{
+    OLDER_DOMAIN, Request, entered, generate, generated, imported, mac, processor, skeleton, sym_key, text,
+};
+use verb_requests::uses::ways::TRANSPORT;
 use wire::code;
 use wire::verb::{
     Verb, data_key_export as dkx, data_key_import as dkm, key_export as kex, key_generate as kgn,
@@ -367,7 +367,7 @@ fn tokens_under_the_old_master_key_are_used_and_come_back_renewed() {
     let older = |request: Request| request.domain(OLDER_DOMAIN);
     let start = skeleton(&mut processor, "EXPORTER", &[]);
     use wire::verb::key_part_import::KEY_IDENTIFIER;
-    let part = |token: &[u8], word, value: &[u8]| older(crate::support::part(token, word, value));
+    let part = |token: &[u8], word, value: &[u8]| older(verb_requests::support::part(token, word, value));
     let first = part(&start, "FIRST", &TRANSPORT).ok(&mut processor).bytes(KEY_IDENTIFIER);
     let exporter = part(&first, "LAST", &[0; 16]).ok(&mut processor).bytes(KEY_IDENTIFIER);
     let mac_key = older(generate("MAC", "DOUBLE")).ok(&mut processor);
@@ -380,7 +380,7 @@ fn tokens_under_the_old_master_key_are_used_and_come_back_renewed() {
     let keks = Keks { exporter: renewed[1].clone(), importer: Vec::new() };
     keks.export("MAC", &renewed[0]).ok(&mut processor);
     // A part is renewed by the verb that adds to it.
-    let reply = crate::support::part(&first, "LAST", &text(16)).run(&mut processor);
+    let reply = verb_requests::support::part(&first, "LAST", &text(16)).run(&mut processor);
     assert_eq!(reply.codes, code::OLD_MASTER_KEY);
     assert_ne!(reply.bytes(KEY_IDENTIFIER)[8..16], first[8..16]);
 }

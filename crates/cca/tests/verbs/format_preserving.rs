@@ -1,15 +1,13 @@
 //! The verbs of FF1: NIST's samples, Wycheproof's vectors, the crate `fpe`, and what is refused.
 
-mod requests;
+pub use verb_requests::format_preserving::*;
 
-pub use requests::*;
-
-use crate::support::processor;
-use crate::uses::ways::entered2;
 use cca::Processor;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use token::variable::VariableType;
+use verb_requests::support::processor;
+use verb_requests::uses::ways::entered2;
 use wire::code;
 use wire::point::Point;
 use wire::verb::{format_preserving_decipher, format_preserving_encipher, format_preserving_translate};
@@ -295,7 +293,7 @@ fn keys_serve_the_way_and_the_mode_that_they_are_for() {
         decipher(wrong, DIGITS, PAN).refused(&mut processor, code::KEY_USAGE);
         translate((wrong, &one_way), (DIGITS, DIGITS), PAN).refused(&mut processor, code::KEY_USAGE);
     }
-    let fixed = crate::support::imported(&mut processor, "AES", &KEY);
+    let fixed = verb_requests::support::imported(&mut processor, "AES", &KEY);
     encipher(&fixed, DIGITS, PAN).refused(&mut processor, code::TOKEN_INVALID);
     // A weaker key goes out where a role permits it.
     let short = key(&mut processor, &["FF1"], &KEY[..16]);

@@ -1,8 +1,8 @@
 //! Key_Generate.
 
-use crate::peer;
-use crate::support::{EMPTY_DOMAIN, aes_key, generate, generated, processor, skeleton, sym_key};
 use token::{DesToken, KeyType};
+use verb_requests::peer;
+use verb_requests::support::{EMPTY_DOMAIN, aes_key, generate, generated, processor, skeleton, sym_key};
 use wire::code;
 use wire::verb::key_generate::{
     GENERATED_KEY_IDENTIFIER_1 as FIRST, GENERATED_KEY_IDENTIFIER_2 as SECOND, KEY_FORM, KEY_TYPE_2,

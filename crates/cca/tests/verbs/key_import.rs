@@ -1,7 +1,7 @@
 //! Clear_Key_Import and Clear_Key_Import_Multiple.
 
-use crate::peer;
-use crate::support::{
+use verb_requests::peer;
+use verb_requests::support::{
     Request, aes_key, compatible_processor, generated, import, imported, processor, skeleton, sym_key, text,
 };
 use wire::code;
@@ -121,9 +121,9 @@ fn bad_calls_are_refused_by_name() {
     import("AES", &text(16)).bytes(TARGET, des).refused(&mut processor, code::TOKEN_INVALID);
     single(&[2; 7], &[0; 64]).refused(&mut processor, code::INVALID_PARAMETER);
     import("DES", &[2; 16])
-        .domain(crate::support::EMPTY_DOMAIN)
+        .domain(verb_requests::support::EMPTY_DOMAIN)
         .refused(&mut processor, code::MASTER_KEY_NOT_LOADED);
     import("AES", &[2; 16])
-        .domain(crate::support::EMPTY_DOMAIN)
+        .domain(verb_requests::support::EMPTY_DOMAIN)
         .refused(&mut processor, code::MASTER_KEY_NOT_LOADED);
 }

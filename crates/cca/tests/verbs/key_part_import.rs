@@ -1,12 +1,12 @@
 //! Key_Part_Import.
 
-use crate::peer;
-use crate::support::{
-    Request, compatible_processor, generated, mac, part, processor, skeleton, sym_key, text,
-};
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType, TokenError};
+use verb_requests::peer;
+use verb_requests::support::{
+    Request, compatible_processor, generated, mac, part, processor, skeleton, sym_key, text,
+};
 use wire::code;
 use wire::control::TokenForm;
 use wire::verb::{key_part_import::KEY_IDENTIFIER, key_test};

@@ -1,7 +1,7 @@
 //! Key_Test.
 
-use crate::peer;
-use crate::support::{EMPTY_DOMAIN, Request, aes_key, imported, processor, sym_key, text};
+use verb_requests::peer;
+use verb_requests::support::{EMPTY_DOMAIN, Request, aes_key, imported, processor, sym_key, text};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::Verb;

@@ -1,7 +1,7 @@
 //! Key_Token_Build.
 
-use crate::support::{Request, compatible_processor, generated, processor, skeleton};
 use token::{AesToken, DesToken};
+use verb_requests::support::{Request, compatible_processor, generated, processor, skeleton};
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::key_token_build::{

@@ -1,6 +1,6 @@
 //! The keyword groups of the verb table take and refuse what the verbs do.
 
-use crate::support::*;
+use verb_requests::support::*;
 use wire::bounds::KEYWORDS_MAX;
 use wire::point::PointSet;
 use wire::verb::{

@@ -1,7 +1,7 @@
 //! MAC_Generate and MAC_Verify.
 
-use crate::peer;
-use crate::support::{self, generated, imported, mac, processor, text, verify};
+use verb_requests::peer;
+use verb_requests::support::{self, generated, imported, mac, processor, text, verify};
 use wire::code;
 use wire::verb::mac_generate::{CHAINING_VECTOR, KEY_IDENTIFIER, MAC};
 

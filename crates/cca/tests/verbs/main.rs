@@ -10,8 +10,6 @@ mod ciphers_des;
 mod control_vector_generate;
 mod enhanced;
 mod exchange;
-#[path = "../exercised/mod.rs"]
-mod exercised;
 mod format_preserving;
 mod key_block;
 mod key_generate;
@@ -24,7 +22,6 @@ mod mac;
 mod master_keys;
 mod mdc;
 mod one_way_hash;
-mod peer;
 mod pin;
 mod pka_translate;
 mod pka_transport;
@@ -32,7 +29,6 @@ mod pka_transport_aes;
 mod random;
 mod robustness;
 mod sequences;
-mod support;
 mod symmetric_key_generate;
 mod texts;
 mod token_forms;
@@ -41,3 +37,12 @@ mod unique;
 mod uses;
 mod variable;
 mod wrong_by_one;
+
+use std::path::Path;
+use verb_requests::exercised::check;
+
+#[test]
+fn what_is_exercised_is_what_the_file_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exercised");
+    check(env!("CARGO_CRATE_NAME"), &folder, Path::new(env!("CARGO_TARGET_TMPDIR")));
+}

@@ -1,11 +1,11 @@
 //! Registers: patterns, old and wrong master keys, re-encipherment, zeroizing.
 
-use crate::peer;
-use crate::support::{
-    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, generated, imported, mac, processor, sym_key, text,
-};
 use cca::{LoadError, Processor};
 use engine::{Engine, Options};
+use verb_requests::peer;
+use verb_requests::support::{
+    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, generated, imported, mac, processor, sym_key, text,
+};
 use wire::code;
 use wire::control::{Handout, MasterKeyPair, Register};
 use wire::verb::symmetric_algorithm_encipher as aes;
@@ -61,7 +61,7 @@ fn the_processor_shows_patterns_of_what_is_loaded() {
 fn tokens_under_the_old_key_serve_and_come_back_under_the_current_one() {
     let mut processor = processor();
     let token = {
-        let request = crate::support::generate("MAC", "DOUBLE").domain(OLDER_DOMAIN);
+        let request = verb_requests::support::generate("MAC", "DOUBLE").domain(OLDER_DOMAIN);
         request.ok(&mut processor).bytes(wire::verb::key_generate::GENERATED_KEY_IDENTIFIER_1)
     };
     let key = peer::unwrap_token(&sym_key(true), &token);
@@ -79,7 +79,7 @@ fn tokens_under_the_old_key_serve_and_come_back_under_the_current_one() {
     assert_eq!(again.bytes(mac_generate::MAC), value);
     assert!(again.bytes(mac_generate::KEY_IDENTIFIER).is_empty(), "a token that did not change stays away");
 
-    let token = crate::support::import("AES", &text(24)).domain(OLDER_DOMAIN).ok(&mut processor);
+    let token = verb_requests::support::import("AES", &text(24)).domain(OLDER_DOMAIN).ok(&mut processor);
     let token = token.bytes(wire::verb::clear_key_import_multiple::TARGET_KEY_IDENTIFIER);
     let request = Request::new(Verb::SymmetricAlgorithmEncipher)
         .rules(&["AES", "KEYIDENT", "ECB"])
@@ -124,7 +124,7 @@ fn tokens_of_every_kind_are_put_under_the_current_key() {
         (generated(&mut processor, "MAC", "DOUBLE"), "DES"),
         (imported(&mut processor, "AES", &text(24)), "AES"),
     ];
-    let rsa = crate::uses::ways::Others::new().clear;
+    let rsa = verb_requests::uses::ways::Others::new().clear;
     let internal = |processor: &mut Processor| {
         use wire::verb::pka_key_import as import;
         Request::new(Verb::PkaKeyImport)

@@ -1,7 +1,7 @@
 //! MDC_Generate, against the methods as their definition reads, over single blocks of OpenSSL's DES.
 
-use crate::peer::{des, xor};
-use crate::support::{Request, processor, processor_with, text};
+use verb_requests::peer::{des, xor};
+use verb_requests::support::{Request, processor, processor_with, text};
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::mdc_generate::{CHAINING_VECTOR, MDC, TEXT_DATA, TEXT_LENGTH};
@@ -77,7 +77,7 @@ fn whole_texts_agree_with_the_definition() {
 #[test]
 fn it_is_no_weak_algorithm_and_needs_no_master_key() {
     let mut processor = processor_with(false);
-    let empty = crate::support::EMPTY_DOMAIN;
+    let empty = verb_requests::support::EMPTY_DOMAIN;
     let reply = request(&["PADMDC-4"], b"text").domain(empty).ok(&mut processor);
     assert_eq!(reply.bytes(MDC), peer("PADMDC-4", &start(), b"text"));
 }

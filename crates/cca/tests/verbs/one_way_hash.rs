@@ -1,7 +1,7 @@
 //! One_Way_Hash.
 
-use crate::support::{Request, processor, processor_with, text};
 use openssl::hash::{MessageDigest, hash};
+use verb_requests::support::{Request, processor, processor_with, text};
 use wire::code;
 use wire::verb::Verb;
 use wire::verb::one_way_hash::{

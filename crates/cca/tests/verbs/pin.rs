@@ -5,8 +5,6 @@ mod cards;
 mod counting;
 mod methods;
 mod passes;
-mod requests;
-pub mod requests2;
 mod security_codes;
 mod translate;
 pub mod translate2;
@@ -15,4 +13,4 @@ pub mod twins;
 mod verify;
 pub mod verify2;
 
-pub use requests::*;
+pub use verb_requests::pin::*;

@@ -3,13 +3,15 @@
 
 use crate::exchange::Keks;
 use crate::pka_transport::{BOTH, foreign_of, imp_pka};
-use crate::pka_transport_aes::book::opened_rsa;
-use crate::support::{EMPTY_DOMAIN, Request, processor};
-use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, import_under, public_part, translate_pka};
 use cca::Processor;
 use openssl::bn::BigNum;
 use openssl::rsa::Rsa;
 use token::variable::VariableType;
+use verb_requests::book::opened_rsa;
+use verb_requests::support::{EMPTY_DOMAIN, Request, processor};
+use verb_requests::uses::ways::{
+    AES_TRANSPORT, TRANSPORT, entered2, import_under, public_part, translate_pka,
+};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;

@@ -1,16 +1,16 @@
 //! RSA private keys under transport keys of DES: PKA_Key_Generate with XPORT, PKA_Key_Import with a transport key.
 
 use crate::exchange::Keks;
-use crate::peer;
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, processor, skeleton};
-use crate::uses::ways::{
-    TRANSPORT, curve_token, generate_under, import_under as import, public_part, rsa_skeleton,
-};
 use cca::Processor;
 use openssl::bn::BigNum;
 use openssl::pkey::Private;
 use openssl::rsa::{Rsa, RsaPrivateKeyBuilder};
 use openssl::sha::sha1;
+use verb_requests::peer;
+use verb_requests::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, processor, skeleton};
+use verb_requests::uses::ways::{
+    TRANSPORT, curve_token, generate_under, import_under as import, public_part, rsa_skeleton,
+};
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{Verb, pka_key_generate as pkg, pka_key_import as pki};

@@ -1,18 +1,19 @@
 //! RSA and elliptic-curve private keys under AES transport keys: PKA_Key_Generate with XPORT, PKA_Key_Import, opened
 //! and made by OpenSSL by the layouts alone.
 
-pub mod book;
 mod uses;
 
-use crate::support::{Request, processor};
-use crate::uses::ways::{AES_TRANSPORT, entered2, generate_under, import_under, public_part, rsa_skeleton};
-use book::{foreign_ecc, foreign_rsa, half, layout, opened_ecc, opened_rsa};
 use cca::Processor;
 use openssl::bn::{BigNum, BigNumContext};
 use openssl::ec::{EcGroup, EcKey, EcPoint, PointConversionForm};
 use openssl::nid::Nid;
 use openssl::rsa::Rsa;
 use token::variable::VariableType;
+use verb_requests::book::{foreign_ecc, foreign_rsa, half, layout, opened_ecc, opened_rsa};
+use verb_requests::support::{Request, processor};
+use verb_requests::uses::ways::{
+    AES_TRANSPORT, entered2, generate_under, import_under, public_part, rsa_skeleton,
+};
 use wire::code;
 use wire::verb::{
     Verb, digital_signature_generate as dsg, digital_signature_verify as dsv, pka_key_generate as pkg,

@@ -1,6 +1,6 @@
 //! Random_Number_Generate and Random_Number_Generate_Long.
 
-use crate::support::{Request, processor};
+use verb_requests::support::{Request, processor};
 use wire::code;
 use wire::verb::{Verb, random_number_generate as short, random_number_generate_long as long};
 

@@ -1,10 +1,10 @@
 //! Hostile input: changed tokens, arbitrary payloads.
 
-use crate::support::{
+use proptest::prelude::*;
+use verb_requests::support::{
     DOMAIN, OLDER_DOMAIN, Request, compatible_processor, generated, imported, mac, processor, run_raw,
     skeleton, text,
 };
-use proptest::prelude::*;
 use wire::code;
 use wire::frame::{Arguments, Outcome};
 use wire::verb::symmetric_algorithm_encipher as aes;

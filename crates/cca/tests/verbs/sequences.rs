@@ -14,14 +14,14 @@
 
 use crate::attacks::chaining::{deciphering, enciphering, pair};
 use crate::attacks::numbers::{BOTH, OWNER, Target, decrypt, padded, quotient, sign, two_with_quotient};
-use crate::peer;
-use crate::support::{Request, generate, imported, mac, skeleton, text, verify};
-use crate::uses::ways::Others;
 use openssl::bn::BigNum;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeSet;
+use verb_requests::peer;
+use verb_requests::support::{Request, generate, imported, mac, skeleton, text, verify};
+use verb_requests::uses::ways::Others;
 use wire::point::PointSet;
 use wire::verb::{
     Verb, decipher, encipher, mac_generate, symmetric_key_export as syx, symmetric_key_import as syi,

@@ -1,12 +1,14 @@
 //! Symmetric_Key_Generate: both copies are of one key, which another library and the verb that imports them find.
 
 use crate::exchange::Keks;
-use crate::peer;
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, entered, generated, processor, sym_key};
-use crate::uses::ways::{TRANSPORT, generate_for as request, internal, public_part};
 use openssl::rsa::{Padding, Rsa};
 use openssl::sha::{sha1, sha256};
 use token::pka::{Attributes, ClearKey, Form, Usage, clear_token};
+use verb_requests::peer;
+use verb_requests::support::{
+    EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, entered, generated, processor, sym_key,
+};
+use verb_requests::uses::ways::{TRANSPORT, generate_for as request, internal, public_part};
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{Verb, symmetric_key_generate as syg, symmetric_key_import as syi};

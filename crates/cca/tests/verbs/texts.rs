@@ -1,12 +1,12 @@
 //! Code_Conversion, Cryptographic_Variable_Encipher and Key_Encryption_Translate.
 
-use crate::peer;
-use crate::support::{
-    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, generate, generated, imported, processor, text,
-};
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken};
+use verb_requests::peer;
+use verb_requests::support::{
+    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, generate, generated, imported, processor, text,
+};
 use wire::code;
 use wire::verb::key_generate;
 use wire::verb::{

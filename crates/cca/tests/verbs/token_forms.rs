@@ -3,13 +3,13 @@
 //!
 //! Every attack is mounted on compatible tokens first, where it works, so that it is known to bite.
 
-use crate::peer;
-use crate::support::{
+use cca::{Batch, Processor};
+use token::DesToken;
+use verb_requests::peer;
+use verb_requests::support::{
     DOMAIN, Reply, Request, aes_key, compatible_processor, generate, generated, import, imported, mac,
     processor, skeleton, sym_key, text,
 };
-use cca::{Batch, Processor};
-use token::DesToken;
 use wire::control::{TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments, Walk, place_token};
 use wire::point::{Point, PointSet};

@@ -1,12 +1,12 @@
 //! Cipher_Text_Translate2: texts from under one key under another, against what the ciphers' own verbs make of them,
 //! and what a tenant tries who has keys for translations alone.
 
-use crate::support::{
-    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, generated, imported, processor, text,
-};
-use crate::uses::ways::{part2, translate};
 use crate::variable::{generated2, skeleton2};
 use cca::Processor;
+use verb_requests::support::{
+    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, generated, imported, processor, text,
+};
+use verb_requests::uses::ways::{part2, translate};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
@@ -334,8 +334,8 @@ fn the_vector_of_cusp_shows_no_mask() {
     let known = imported(&mut processor, "DES", &value);
     let message = text(20);
     let ciphertext = enciphered(&mut processor, "CUSP", &known, 1, &message);
-    let mask = crate::peer::des(&value, true, &ciphertext[8..16]);
-    assert_eq!(crate::peer::xor(&mask, &ciphertext[16..]), message[16..], "the mask tells the rest");
+    let mask = verb_requests::peer::des(&value, true, &ciphertext[8..16]);
+    assert_eq!(verb_requests::peer::xor(&mask, &ciphertext[16..]), message[16..], "the mask tells the rest");
     let both = entered(&mut processor, "CIPHERXL", &[], &value);
     let first = request(("CUSP", &both), ("CBC", &both), &ciphertext[..16]);
     let first = first.counted(CHAINING_VECTOR_LENGTH, CHAINING_VECTOR, [0; 128]).ok(&mut processor);
@@ -417,7 +417,7 @@ fn what_clients_ask_for_and_what_is_refused_by_name() {
         .refused(&mut processor, code::TOKEN_INVALID);
     good(&text(16)).domain(EMPTY_DOMAIN).refused(&mut processor, code::MASTER_KEY_NOT_LOADED);
     good(&text(16)).domain(OLDER_DOMAIN).refused(&mut processor, code::MASTER_KEY_MISMATCH);
-    let old = crate::support::import("DES", &text(24)).domain(OLDER_DOMAIN).run(&mut processor);
+    let old = verb_requests::support::import("DES", &text(24)).domain(OLDER_DOMAIN).run(&mut processor);
     let old = old.bytes(wire::verb::clear_key_import_multiple::TARGET_KEY_IDENTIFIER);
     let reply = translate(&words, (&old, &[0; 8]), (&aes, &[0; 16]), &text(16)).run(&mut processor);
     assert_eq!(reply.codes, code::OLD_MASTER_KEY);

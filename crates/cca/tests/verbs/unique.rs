@@ -1,8 +1,7 @@
 //! Unique_Key_Derive: keys of transactions, and initial keys of terminals.
 
 mod aes;
-mod requests;
 mod tdes;
 mod twins;
 
-pub use requests::*;
+pub use verb_requests::unique::*;

@@ -3,16 +3,6 @@
 //! `uses.txt` beside this file is what came out; a change of it is a change of what keys may do, to be looked at in
 //! review. `CRYPTAND_BLESS=1 cargo test --release -p cca --test verbs uses` writes it anew.
 
-mod blocks;
-mod others;
-mod pairs;
-mod pins;
-mod requests;
-mod samples;
-pub mod ways;
-pub mod wrapped;
-
-use samples::{Sample, SampleKind, samples};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use token::control_vector::KeyForm;
@@ -22,7 +12,8 @@ use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::usage::{CardValueHalf, PinBlockIn, PinBlockOut, PinMethod, PinStep, Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, PinField, VariableUse};
 use token::{ControlVector, KeyType, VariableToken};
-use ways::Others;
+use verb_requests::uses::samples::{Sample, SampleKind, samples};
+use verb_requests::uses::ways::Others;
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
     cvv_generate, cvv_key_combine, derive_icc_mk, diversified_key_generate, diversified_key_generate2,

@@ -12,13 +12,13 @@ mod parts;
 mod rakw;
 mod tokens;
 
-use crate::support::Request;
-pub use crate::uses::ways::generate2;
 use cca::Processor;
 pub use cipher::encipher;
 pub use hmac::clear as hmac_key;
 pub use mac2::key as cmac_key;
 use token::VariableToken;
+use verb_requests::support::Request;
+pub use verb_requests::uses::ways::generate2;
 use wire::verb::{Verb, key_generate2, key_token_build2};
 
 /// Room for any token, as clients state it.

@@ -2,11 +2,13 @@
 //! name, and nothing shown. The verb table says what there is to be wrong.
 
 use crate::key_block::published::PUBLISHED;
-use crate::support::{DOMAIN, Request, generate, generated, imported, mac, part, run_raw, skeleton, verify};
 use crate::uses::NOT_READ;
-use crate::uses::ways::{Others, hmac, mac2, translate, verify_hmac, verify_mac2};
 use crate::variable::{build2, generate2, generated2};
 use cca::{Batch, Count};
+use verb_requests::support::{
+    DOMAIN, Request, generate, generated, imported, mac, part, run_raw, skeleton, verify,
+};
+use verb_requests::uses::ways::{Others, hmac, mac2, translate, verify_hmac, verify_mac2};
 use wire::frame::{Argument, Arguments, Outcome, Walk, place_token};
 use wire::role::BUILT_IN;
 use wire::verb::{

@@ -119,7 +119,7 @@ fn what_a_private_key_does_not_say_is_not_derived() {
         let agreed = Agreement { public: &public, ..agreed.clone() };
         assert_eq!(agreed.run(&mut processor).unwrap_err(), codes, "{what}");
     };
-    let mut others = crate::support::processor();
+    let mut others = verb_requests::pka::processor();
     let (data, _) = deriving(&mut others, curve, derivation(2, AES_DATA, 256));
     let (cipher, _) = deriving(&mut others, curve, derivation(2, CIPHER, 256));
     let (des, _) = deriving(&mut others, curve, derivation(1, CIPHER, 128));

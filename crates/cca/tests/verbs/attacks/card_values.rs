@@ -1,7 +1,7 @@
 //! Attacks on card verification values, each where it works first, then where it is stopped.
 
 use crate::pin::{KEY, hex, value, verified};
-use crate::support::{entered, mac, processor};
+use verb_requests::support::{entered, mac, processor};
 use wire::code;
 use wire::verb::mac_generate::MAC;
 

@@ -7,13 +7,13 @@
 //! vector is xored to a derived key.
 
 use super::denied;
-use crate::peer;
-use crate::support::{Request, entered, generate, mac, part, processor, skeleton, sym_key, text};
-use crate::uses::ways::TRANSPORT;
 use cca::Processor;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
+use verb_requests::peer;
+use verb_requests::support::{Request, entered, generate, mac, part, processor, skeleton, sym_key, text};
+use verb_requests::uses::ways::TRANSPORT;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::{BuiltIn, GUEST};

@@ -1,11 +1,11 @@
 //! Chaining vectors that show what a text has come to: a verify-only key makes MACs, a decipher-only key enciphers.
 
-use crate::peer;
-use crate::support::{
+use cca::Processor;
+use verb_requests::peer;
+use verb_requests::support::{
     DOMAIN, OLDER_DOMAIN, Request, aes_key, generate, generated, imported, mac, processor, sym_key, text,
     verify,
 };
-use cca::Processor;
 use wire::control::{Handout, MasterKeyPair};
 use wire::verb::{Verb, decipher, encipher, key_generate, mac_generate, mac_verify};
 use wire::{Codes, code};
@@ -144,7 +144,7 @@ fn a_text_goes_on_after_a_change_of_the_master_key() {
     let token = imported(&mut processor, "DES", &text(16));
     let own = Halves { verb: Verb::MacGenerate, token, method: "X9.19OPT", domain: DOMAIN };
     let vector = own.first(&mut processor);
-    let mut after = crate::support::processor();
+    let mut after = verb_requests::support::processor();
     let keys = |current: Vec<u8>, old: Vec<u8>| Handout {
         domain: DOMAIN,
         keys: [
@@ -159,7 +159,7 @@ fn a_text_goes_on_after_a_change_of_the_master_key() {
     let later = own.first(&mut after);
     assert_ne!(later, vector);
     // A card that the new key has not reached yet opens what is sealed under it, as it opens tokens.
-    let mut before = crate::support::processor();
+    let mut before = verb_requests::support::processor();
     let next = [sym_key(true), Vec::new(), Vec::new(), Vec::new()];
     before.load_with_next(&keys(sym_key(false), Vec::new()), &next).unwrap();
     assert_eq!(own.goes_on(&mut before, &later), Ok(()));

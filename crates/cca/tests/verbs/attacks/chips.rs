@@ -1,8 +1,8 @@
 //! Attacks on keys of chip cards, each in a role where it works first, then in the owner's.
 
 use crate::chip::{Asked, CARD_KEY, Chips, PAN, common, derive, filled, retail, transaction};
-use crate::peer;
-use crate::support::{processor, skeleton};
+use verb_requests::peer;
+use verb_requests::support::{processor, skeleton};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::emv_transaction;
@@ -57,7 +57,8 @@ fn responses_to_chosen_cryptograms_show_the_key_of_a_session() {
 fn a_key_for_every_type_gives_one_value_for_two_purposes() {
     use wire::verb::{diversified_key_generate::GENERATED_KEY_ID, encipher};
     let mut processor = processor();
-    let any = crate::support::entered(&mut processor, "DKYGENKY", &["DKYL0", "DALL"], &crate::chip::ISSUER);
+    let any =
+        verb_requests::support::entered(&mut processor, "DKYGENKY", &["DKYL0", "DALL"], &crate::chip::ISSUER);
     let role = lifted(&[Point::DiversifyAny]);
     let [pin, data] = ["PINVER", "DATA"].map(|key_type| {
         let words: &[&str] = if key_type == "DATA" { &["DOUBLE"] } else { &[] };
@@ -68,7 +69,7 @@ fn a_key_for_every_type_gives_one_value_for_two_purposes() {
         request.ok(&mut processor).bytes(GENERATED_KEY_ID)
     });
     let block = [0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88];
-    let text = crate::support::Request::new(wire::verb::Verb::Encipher)
+    let text = verb_requests::support::Request::new(wire::verb::Verb::Encipher)
         .rules(&["CBC"])
         .bytes(encipher::KEY_IDENTIFIER, &data)
         .counted(encipher::TEXT_LENGTH, encipher::PLAINTEXT, block)
@@ -79,7 +80,8 @@ fn a_key_for_every_type_gives_one_value_for_two_purposes() {
     assert_eq!(text[..8], peer::des(&CARD_KEY, true, &block));
     assert_ne!(pin, data);
     // A key for one use makes no other.
-    let one = crate::support::entered(&mut processor, "DKYGENKY", &["DKYL0", "DPVR"], &crate::chip::ISSUER);
+    let one =
+        verb_requests::support::entered(&mut processor, "DKYGENKY", &["DKYL0", "DPVR"], &crate::chip::ISSUER);
     let made = skeleton(&mut processor, "DATA", &["DOUBLE"]);
     derive(&one, &["TDES-ENC"], &crate::chip::CARD, &made)
         .points(role)
@@ -99,7 +101,7 @@ fn keys_that_differ_by_what_is_known_are_made_where_the_role_names_it_alone() {
         request.refused(&mut processor, code::ACCESS_DENIED);
         let token = crate::chip::derived(&request.points(role), &mut processor);
         let text = b"sixteen bytes...";
-        let made = crate::support::mac(&token, &["X9.19OPT", "MACLEN8"], text).ok(&mut processor);
+        let made = verb_requests::support::mac(&token, &["X9.19OPT", "MACLEN8"], text).ok(&mut processor);
         let key = crate::chip::odd(&peer::xor(&crate::chip::ISSUER, &data));
         assert_eq!(made.bytes(wire::verb::mac_generate::MAC), retail(&key, text));
     }

@@ -2,15 +2,15 @@
 //! be cast (Bond, Attacks on Cryptoprocessor Transaction Sets, 2001).
 
 use crate::exchange::Keks;
-use crate::peer;
-use crate::support::{
-    Request, compatible_processor, entered, generate, generated, mac, part, processor, skeleton, sym_key,
-    text,
-};
-use crate::uses::ways::TRANSPORT;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
+use verb_requests::peer;
+use verb_requests::support::{
+    Request, compatible_processor, entered, generate, generated, mac, part, processor, skeleton, sym_key,
+    text,
+};
+use verb_requests::uses::ways::TRANSPORT;
 use wire::code;
 use wire::point::Point;
 use wire::role::{BUILT_IN, BuiltIn};

@@ -1,12 +1,12 @@
 //! Symmetric_Key_Export writes no control vector: what comes in again is a DATA key for every use, so only such a key
 //! may go out.
 
-use crate::support::{Request, generate, mac, text};
-use crate::uses::ways::Others;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::usage::Use;
 use token::{ControlVector, DesToken, KeyType};
+use verb_requests::support::{Request, generate, mac, text};
+use verb_requests::uses::ways::Others;
 use wire::code;
 use wire::verb::{Verb, key_generate, symmetric_key_export, symmetric_key_import};
 
@@ -46,7 +46,7 @@ fn vectors() -> Vec<(String, KeyForm, ControlVector)> {
     vectors
 }
 
-fn export(others: &mut Others, token: &[u8]) -> crate::support::Reply {
+fn export(others: &mut Others, token: &[u8]) -> verb_requests::support::Reply {
     use symmetric_key_export::{
         RSA_ENCIPHERED_KEY_LENGTH, RSA_PUBLIC_KEY_IDENTIFIER, RSA_PUBLIC_KEY_IDENTIFIER_LEN,
         SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH,

@@ -1,12 +1,12 @@
 //! Attacks by key blocks that were published or that the standard warns of (TR-31:2018, annex B; X9.143), each in a
 //! role where it works first, then in the owner's. docs/keyblocks.md has the points.
 
-use crate::key_block::requests::*;
-use crate::key_block::twin;
-use crate::peer;
 use crate::pin;
-use crate::support::{Request, imported};
 use token::{DesToken, KeyType};
+use verb_requests::key_block::*;
+use verb_requests::peer;
+use verb_requests::support::{Request, imported};
+use verb_requests::twin;
 use wire::code;
 use wire::point::Point;
 use wire::verb::{clear_pin_generate, key_export};
@@ -77,7 +77,7 @@ type Way = (&'static str, fn(&mut Keys, &[u8]) -> Request);
 
 const WAYS: [Way; 8] = [
     ("Key_Export", |keys, key| {
-        crate::support::Request::new(wire::Verb::KeyExport)
+        verb_requests::support::Request::new(wire::Verb::KeyExport)
             .bytes(key_export::KEY_TYPE, "TOKEN   ")
             .bytes(key_export::SOURCE_KEY_IDENTIFIER, key)
             .bytes(key_export::EXPORTER_KEY_IDENTIFIER, &keys.exporter)
@@ -96,18 +96,18 @@ const WAYS: [Way; 8] = [
         crate::chip::message_of_key(key, &chips.key_messages, &[], &[1; 32], 9).points(role)
     }),
     ("Symmetric_Key_Export, of a DATA key", |_, key| {
-        let others = crate::uses::ways::Others::new();
+        let others = verb_requests::uses::ways::Others::new();
         let mut ways = others.ways(wire::Verb::SymmetricKeyExport, SOURCE, key);
         ways.remove(0).counted(SOURCE_LENGTH, SOURCE, key)
     }),
     ("Data_Key_Export, after a Key_Token_Change of the DATA key", |keys, key| {
         // Whatever makes a token of it anew keeps what it says.
-        let changed = crate::support::Request::new(wire::Verb::KeyTokenChange)
+        let changed = verb_requests::support::Request::new(wire::Verb::KeyTokenChange)
             .rules(&["RTCMK"])
             .bytes(wire::verb::key_token_change::KEY_IDENTIFIER, key)
             .ok(&mut keys.processor);
         assert!(changed.bytes(wire::verb::key_token_change::KEY_IDENTIFIER).is_empty());
-        let others = crate::uses::ways::Others::new();
+        let others = verb_requests::uses::ways::Others::new();
         others
             .ways(wire::Verb::DataKeyExport, wire::verb::data_key_export::SOURCE_KEY_IDENTIFIER, key)
             .remove(0)
@@ -124,7 +124,7 @@ const SOURCE_LENGTH: usize = wire::verb::symmetric_key_export::SOURCE_KEY_IDENTI
 fn a_key_that_came_with_exportability_e_leaves_with_e_alone() {
     let mut keys = Keys::new();
     let data = imported(&mut keys.processor, "DES", &VALUE);
-    let mac = crate::support::entered(&mut keys.processor, "MAC", &["DOUBLE"], &VALUE);
+    let mac = verb_requests::support::entered(&mut keys.processor, "MAC", &["DOUBLE"], &VALUE);
     for (source, is_data) in [(data, true), (mac, false)] {
         let [wide, narrow] = ["EXP-ANY", "EXP-TRST"].map(|words| {
             let text = block(&keys.export(&source, &["VARDRV-B", "ATTR-CV", words]).ok(&mut keys.processor));
@@ -146,7 +146,7 @@ fn a_key_that_came_with_exportability_e_leaves_with_e_alone() {
             let text = block(&request.ok(&mut keys.processor));
             assert_eq!(&text[11..12], letter);
             let again = token(&keys.import(&text, &[]).ok(&mut keys.processor));
-            assert_eq!(peer::unwrap_token(&crate::support::sym_key(false), &again), VALUE);
+            assert_eq!(peer::unwrap_token(&verb_requests::support::sym_key(false), &again), VALUE);
             let again = DesToken::parse(&again).unwrap();
             assert!(again.leaves_in_blocks_alone() == (letter == "E"));
         }
@@ -169,13 +169,13 @@ fn a_key_that_came_with_exportability_e_leaves_with_e_alone() {
 #[test]
 fn an_aes_key_that_came_with_exportability_e_leaves_with_e_alone() {
     let mut keys = Keys::new();
-    let others = crate::uses::ways::Others::new();
+    let others = verb_requests::uses::ways::Others::new();
     for (codes, words) in [("M6AG", ["ISOMAC6", "GEN-ONLY"]), ("P0AE", ["PINENC", "ENC-ONLY"])] {
         let [wide, narrow] = ['S', 'E'].map(|exportability| {
             let text = twin::seal(Keys::value('D'), &format!("D0000{codes}00{exportability}0000"), &[7; 16]);
             token(&keys.import(&text, &[]).ok(&mut keys.processor))
         });
-        let token_way = |key: &[u8]| crate::uses::ways::export2("AES", key, &keys.aes_exporter);
+        let token_way = |key: &[u8]| verb_requests::uses::ways::export2("AES", key, &keys.aes_exporter);
         let (wide_way, narrow_way) = (token_way(&wide), token_way(&narrow));
         wide_way.ok(&mut keys.processor);
         narrow_way.refused(&mut keys.processor, code::KEY_USAGE);
@@ -245,13 +245,13 @@ fn no_exported_key_tells_what_zeros_are_enciphered_to() {
     // A key without a control vector, by the token that the new key is to have.
     token =
         DesToken::skeleton(token::des::Origin::Internal, token.form(), token::ControlVector::ZERO).unwrap();
-    let zeros = crate::support::import("DES", &[0; 16])
+    let zeros = verb_requests::support::import("DES", &[0; 16])
         .bytes(wire::verb::clear_key_import_multiple::TARGET_KEY_IDENTIFIER, token.to_bytes());
     let zeros = zeros.answers(&mut keys.processor, code::PARITY_NOT_ODD);
     let zeros = zeros.bytes(wire::verb::clear_key_import_multiple::TARGET_KEY_IDENTIFIER);
     assert!(DesToken::parse(&zeros).unwrap().control_vector().is_zero());
     let exporter = keys.exporter.clone();
-    let exported = crate::support::Request::new(wire::Verb::KeyExport)
+    let exported = verb_requests::support::Request::new(wire::Verb::KeyExport)
         .bytes(key_export::KEY_TYPE, "TOKEN   ")
         .bytes(key_export::SOURCE_KEY_IDENTIFIER, &zeros)
         .bytes(key_export::EXPORTER_KEY_IDENTIFIER, &exporter)

@@ -1,9 +1,9 @@
 //! MACs that tries find.
 
 use crate::pin::KEY;
-use crate::support::{Request, entered, mac, processor, verify};
-use crate::uses::ways::{hmac, mac2, verify_hmac, verify_mac2};
 use crate::variable::{cmac_key, hmac_key};
+use verb_requests::support::{Request, entered, mac, processor, verify};
+use verb_requests::uses::ways::{hmac, mac2, verify_hmac, verify_mac2};
 use wire::code;
 use wire::point::PointSet;
 use wire::role::{BuiltIn, GUEST};

@@ -1,11 +1,11 @@
 //! What an attacker of RSA computes by himself.
 
-use crate::support::Request;
-use crate::uses::ways::{Others, internal};
 use cca::Processor;
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
 use openssl::sha::{sha1, sha256};
 use token::pka::{PkaToken, Usage};
+use verb_requests::support::Request;
+use verb_requests::uses::ways::{Others, internal};
 use wire::Codes;
 use wire::point::PointSet;
 use wire::role::BUILT_IN;

@@ -1,15 +1,15 @@
 //! Private and symmetric keys under one AES transport key: none of them opens as another, and no part of one token in
 //! another.
 
-use crate::pka_transport_aes::book::{foreign_ecc, foreign_rsa, half, layout};
 use crate::pka_transport_aes::{exporter, importer};
-use crate::support::{Request, processor, text};
-use crate::uses::ways::{AES_TRANSPORT, generate2, import_under, import2};
-use crate::uses::wrapped::{made, pattern, plain};
 use openssl::rsa::Rsa;
 use token::VariableToken;
 use token::des::Origin;
 use token::variable::{Attributes, PayloadVersion, VariableType, Wrapper};
+use verb_requests::book::{foreign_ecc, foreign_rsa, half, layout};
+use verb_requests::support::{Request, processor, text};
+use verb_requests::uses::ways::{AES_TRANSPORT, generate2, import_under, import2};
+use verb_requests::wrapped::{made, pattern, plain};
 use wire::code;
 use wire::verb::{Verb, key_generate2, key_test2, key_translate2 as ktr2, pka_key_import as pki};
 

@@ -5,11 +5,11 @@ use crate::pin::{
     KEY, Keys, NO_CONTROL, TABLE, alternate, clear, code_verified, encrypt, iso0, profile, translate, under,
     verified, verify, with_points,
 };
-use crate::support::Request;
 use cca::{Batch, Count, Failures, Incoming, Processor};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use verb_requests::support::Request;
 use wire::frame::Outcome;
 use wire::pin::{CountingKey, Digest, Guess, Standing};
 use wire::point::{Point, PointSet};
@@ -354,7 +354,7 @@ fn a_strangers_pin_is_not_found_under_other_names() {
         let pan = String::from_utf8(pan).unwrap();
         guesses.push(guest.of(&stranger, &pan, &format!("22223344556677{number:02}"), 1));
         let key = std::array::from_fn(|at| at as u8 * 12 + number * 2);
-        let verifying = crate::support::entered(&mut guest.keys.processor, "PINVER", &[], &key);
+        let verifying = verb_requests::support::entered(&mut guest.keys.processor, "PINVER", &[], &key);
         let place = wire::verb::encrypted_pin_verify::PIN_VERIFYING_KEY_IDENTIFIER;
         guesses.push(guest.of(&stranger, PAN, VALIDATION, 1).bytes(place, verifying));
     }
@@ -383,7 +383,12 @@ fn card_verification_values_are_not_found_by_those_who_verify_them() {
     let mut finds = |points: &[Point], first: usize| {
         let mut guest = Guest::new(Rule::All);
         guest.points = with(points);
-        let key = crate::support::entered(&mut guest.keys.processor, "MACVER", &["DOUBLE", "CVVKEY-A"], &KEY);
+        let key = verb_requests::support::entered(
+            &mut guest.keys.processor,
+            "MACVER",
+            &["DOUBLE", "CVVKEY-A"],
+            &KEY,
+        );
         tries = 0;
         let mut found = String::new();
         for digits in first..=3 {
@@ -418,7 +423,12 @@ fn card_security_codes_are_not_found_by_those_who_verify_them() {
         set.allow(Point::SecurityCodeVerify5);
         points.iter().for_each(|point| set.allow(*point));
         guest.points = Box::leak(Box::new(set));
-        let key = crate::support::entered(&mut guest.keys.processor, "MACVER", &["DOUBLE", "AMEX-CSC"], &KEY);
+        let key = verb_requests::support::entered(
+            &mut guest.keys.processor,
+            "MACVER",
+            &["DOUBLE", "AMEX-CSC"],
+            &KEY,
+        );
         let guesses = (0..40).map(|number| match number % 2 {
             0 => code_verified(&key, &["CSC-5"], "9912371234567890123", &format!("{number:05}")),
             _ => code_verified(&key, &["CSC-5", "CSC-V2"], "9912371234567890123702", &format!("{number:05}")),
@@ -613,7 +623,12 @@ fn a_card_verification_value_is_one_however_its_digits_are_named() {
     ];
     for (rule, most) in [(Rule::Named, 30), (Rule::All, 10)] {
         let mut guest = Guest::new(rule);
-        let key = crate::support::entered(&mut guest.keys.processor, "MACVER", &["DOUBLE", "CVVKEY-A"], &KEY);
+        let key = verb_requests::support::entered(
+            &mut guest.keys.processor,
+            "MACVER",
+            &["DOUBLE", "CVVKEY-A"],
+            &KEY,
+        );
         let mut judged = 0;
         for (length, card) in named {
             for value in 0..20 {
@@ -624,8 +639,12 @@ fn a_card_verification_value_is_one_however_its_digits_are_named() {
         assert_eq!(judged, most);
         for (length, card) in named {
             let mut fresh = Guest::new(Rule::All);
-            let key =
-                crate::support::entered(&mut fresh.keys.processor, "MACVER", &["DOUBLE", "CVVKEY-A"], &KEY);
+            let key = verb_requests::support::entered(
+                &mut fresh.keys.processor,
+                "MACVER",
+                &["DOUBLE", "CVVKEY-A"],
+                &KEY,
+            );
             assert_eq!(fresh.asks(&verified((&key, &[0; 64]), &[length, "CVV-3"], card, "561")), code::OK);
         }
     }

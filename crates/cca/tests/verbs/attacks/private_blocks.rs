@@ -1,14 +1,14 @@
 //! Blocks of a private key under a transport key of DES, given out as DES keys.
 
 use crate::exchange::Keks;
-use crate::peer;
 use crate::pka_transport::{BOTH, enciphered, foreign, imp_pka, opened};
-use crate::support::{Request, entered, processor, text};
-use crate::uses::ways::{TRANSPORT, generate_under, import_under as import, rsa_skeleton};
 use openssl::rsa::Rsa;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
+use verb_requests::peer;
+use verb_requests::support::{Request, entered, processor, text};
+use verb_requests::uses::ways::{TRANSPORT, generate_under, import_under as import, rsa_skeleton};
 use wire::code;
 use wire::role::BUILT_IN;
 use wire::verb::{

@@ -2,7 +2,7 @@
 
 use super::denied;
 use crate::pin::{KEY, code_verified, codes_of, hex, with_points};
-use crate::support::{entered, mac, processor};
+use verb_requests::support::{entered, mac, processor};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::mac_generate::MAC;

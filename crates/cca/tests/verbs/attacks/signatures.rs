@@ -2,9 +2,9 @@
 //! enciphered for a key that signs.
 
 use super::numbers::{BOTH, OWNER, Target, padded, power, product, quotient, sign, two_with_quotient};
-use crate::support::{Request, text};
 use engine::{HashAlgorithm, digest_info_prefix};
 use openssl::bn::BigNum;
+use verb_requests::support::{Request, text};
 use wire::code;
 use wire::point::PointSet;
 use wire::verb::Verb;

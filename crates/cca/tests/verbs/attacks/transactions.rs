@@ -2,8 +2,8 @@
 
 use super::denied;
 use crate::pin::{iso0, under};
-use crate::support::Request;
 use crate::unique::{Keys, SERIAL, aes, block, data, everything, in_field, tokens, unique};
+use verb_requests::support::Request;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::{Verb, decipher};
@@ -49,10 +49,10 @@ fn a_key_of_pin_blocks_that_is_a_data_key_deciphers_pins() {
 /// that exports, and in a block that does not come in here as anything.
 #[test]
 fn an_initial_key_comes_out_for_roles_that_name_it_alone_and_in_nothing_that_comes_back() {
-    use crate::key_block::requests::{PROTECTS, import};
-    use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2};
+    use verb_requests::key_block::{PROTECTS, import};
+    use verb_requests::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2};
     let mut keys = Keys::new();
-    let importer = crate::support::entered(&mut keys.processor, "IMPORTER", &[], &TRANSPORT);
+    let importer = verb_requests::support::entered(&mut keys.processor, "IMPORTER", &[], &TRANSPORT);
     let of_aes = token::variable::VariableType::Importer;
     let aes_importer = entered2(&mut keys.processor, of_aes, PROTECTS, &AES_TRANSPORT);
     for (words, base, data, kek, importer) in [

@@ -1,7 +1,7 @@
 //! A block in which a key travels, given to PKA_Decrypt, which shows what it holds.
 
 use super::numbers::{BOTH, OWNER, Target, decrypt};
-use crate::support::{Request, imported, text};
+use verb_requests::support::{Request, imported, text};
 use wire::point::PointSet;
 use wire::role::{BUILT_IN, BuiltIn};
 use wire::verb::{Verb, symmetric_key_export, symmetric_key_import};

@@ -4,9 +4,6 @@
 //!
 //! The same search finds a key that may leave, so that it is known to look in the right places.
 
-use crate::support::{Request, aes_key, processor, text};
-use crate::uses::ways::{AES_TRANSPORT, entered2, export2, generate2, import2, part2, skeleton_of};
-use crate::uses::wrapped::{made, plain, unwrapped};
 use cca::Processor;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -15,6 +12,9 @@ use std::collections::BTreeSet;
 use token::VariableToken;
 use token::des::Origin;
 use token::variable::{Attributes, Carrier, PayloadVersion, VariableType};
+use verb_requests::support::{Request, aes_key, processor, text};
+use verb_requests::uses::ways::{AES_TRANSPORT, entered2, export2, generate2, import2, part2, skeleton_of};
+use verb_requests::wrapped::{made, plain, unwrapped};
 use wire::verb::key_generate2::{
     GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2, GENERATED_KEY_IDENTIFIER_2_LENGTH,
     KEK_KEY_IDENTIFIER_1, KEK_KEY_IDENTIFIER_1_LENGTH, KEK_KEY_IDENTIFIER_2, KEK_KEY_IDENTIFIER_2_LENGTH,

@@ -6,17 +6,17 @@
 
 use super::denied;
 use crate::exchange::Keks;
-use crate::peer;
-use crate::support::{Request, entered, generate, imported, mac, processor, skeleton, sym_key, text};
-use crate::uses::ways::{
-    AES_TRANSPORT, Others, TRANSPORT, entered2, export2, generate_under, generate2, import2, rsa_skeleton,
-};
 use crate::variable::{encipher, parsed};
 use cca::Processor;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::variable::VariableType;
 use token::{ControlVector, DesToken, KeyType};
+use verb_requests::peer;
+use verb_requests::support::{Request, entered, generate, imported, mac, processor, skeleton, sym_key, text};
+use verb_requests::uses::ways::{
+    AES_TRANSPORT, Others, TRANSPORT, entered2, export2, generate_under, generate2, import2, rsa_skeleton,
+};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::{BUILT_IN, BuiltIn, GUEST};

@@ -3,13 +3,13 @@
 
 use super::ROOM;
 use super::key_test2::{pattern, test2};
-use crate::support::*;
-use crate::uses::ways::{AES_TRANSPORT, entered2, export2, import2, part2, skeleton_of};
-use crate::uses::wrapped::{made, plain, unwrapped};
 use crate::variable::parsed;
 use cca::Processor;
 use token::VariableToken;
 use token::variable::{Attributes, Completeness, PayloadVersion, Pedigree, VariableType};
+use verb_requests::support::*;
+use verb_requests::uses::ways::{AES_TRANSPORT, entered2, export2, import2, part2, skeleton_of};
+use verb_requests::wrapped::{made, plain, unwrapped};
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{

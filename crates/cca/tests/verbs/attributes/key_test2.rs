@@ -1,8 +1,6 @@
 //! Key_Test2: patterns by another library, of every algorithm and length; what is refused.
 
 use crate::exchange::Keks;
-use crate::support::*;
-use crate::uses::ways::{TRANSPORT, part2};
 use crate::variable::{generated2, parsed, skeleton2};
 use cca::Processor;
 use openssl::cipher::Cipher;
@@ -10,6 +8,8 @@ use openssl::hash::{MessageDigest, hash};
 use openssl::pkey::PKey;
 use openssl::sign::Signer;
 use openssl::symm;
+use verb_requests::support::*;
+use verb_requests::uses::ways::{TRANSPORT, part2};
 use wire::verb::{Verb, key_export, key_part_import2, key_test2};
 use wire::{Codes, code};
 
@@ -221,7 +221,7 @@ fn clear_keys_and_skeletons_are_refused_and_parts_are_tested() {
     let first = part2("AES", &["FIRST"], &[7; 16], &skeleton).ok(&mut processor);
     let first = first.bytes(key_part_import2::KEY_IDENTIFIER);
     check(&mut processor, &first, &["AES"], &sha256(&[&[1], &[7; 16]])[..8]);
-    let token = crate::support::skeleton(&mut processor, "MAC", &["DOUBLE", "KEY-PART"]);
+    let token = verb_requests::support::skeleton(&mut processor, "MAC", &["DOUBLE", "KEY-PART"]);
     let des = part(&token, "FIRST", &TRANSPORT).ok(&mut processor);
     let des = des.bytes(wire::verb::key_part_import::KEY_IDENTIFIER);
     let long = [&TRANSPORT[..], &TRANSPORT[..8]].concat();
@@ -231,8 +231,9 @@ fn clear_keys_and_skeletons_are_refused_and_parts_are_tested() {
 #[test]
 fn old_and_foreign_master_keys_and_changed_tokens() {
     let mut processor = processor();
-    let made =
-        crate::uses::ways::generate2("AES", 256, "CIPHER", &[]).domain(OLDER_DOMAIN).ok(&mut processor);
+    let made = verb_requests::uses::ways::generate2("AES", 256, "CIPHER", &[])
+        .domain(OLDER_DOMAIN)
+        .ok(&mut processor);
     let token = made.bytes(wire::verb::key_generate2::GENERATED_KEY_IDENTIFIER_1);
     let reply = test2(&token, &["AES", "GENERATE"]).told(&mut processor);
     assert_eq!(reply.codes, code::OLD_MASTER_KEY);

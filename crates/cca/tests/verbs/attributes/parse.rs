@@ -1,9 +1,9 @@
 //! Key_Token_Parse: what it says of a token builds the token again.
 
-use crate::support::*;
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
+use verb_requests::support::*;
 use wire::code;
 use wire::verb::{Verb, key_token_build, key_token_parse as ktp};
 

@@ -1,8 +1,8 @@
 //! Key_Token_Parse2: what it says of a token builds the token again.
 
-use crate::support::*;
 use crate::variable::{build2, generated2};
 use token::variable::{VariableKey, VariableToken, VariableType};
+use verb_requests::support::*;
 use wire::code;
 use wire::verb::{Verb, key_token_build2 as ktb2, key_token_parse2 as ktp2};
 

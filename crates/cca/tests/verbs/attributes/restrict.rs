@@ -2,12 +2,12 @@
 
 use super::key_test2::pattern;
 use crate::exchange::Keks;
-use crate::support::*;
-use crate::uses::ways::part2;
 use crate::variable::{generated2, parsed, skeleton2};
 use cca::Processor;
 use token::DesToken;
 use token::variable::Attributes;
+use verb_requests::support::*;
+use verb_requests::uses::ways::part2;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
@@ -283,8 +283,9 @@ fn each_algorithm_has_a_point_of_its_own() {
 #[test]
 fn tokens_under_old_master_keys_come_back_narrow_under_the_current_one() {
     let mut processor = processor();
-    let made =
-        crate::uses::ways::generate2("AES", 256, "CIPHER", &[]).domain(OLDER_DOMAIN).ok(&mut processor);
+    let made = verb_requests::uses::ways::generate2("AES", 256, "CIPHER", &[])
+        .domain(OLDER_DOMAIN)
+        .ok(&mut processor);
     let token = made.bytes(wire::verb::key_generate2::GENERATED_KEY_IDENTIFIER_1);
     let reply = restrict(&token, &["AES"]).told(&mut processor);
     assert_eq!(reply.codes, code::OLD_MASTER_KEY);

@@ -3,12 +3,12 @@
 use super::ROOM;
 use super::key_test2::{known2, pattern};
 use crate::exchange::Keks;
-use crate::support::*;
-use crate::uses::ways::part2;
 use crate::variable::{encipher, generated2, parsed, skeleton2};
 use cca::Processor;
 use token::AesToken;
 use token::variable::{Completeness, PayloadVersion};
+use verb_requests::support::*;
+use verb_requests::uses::ways::part2;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;

@@ -1,11 +1,11 @@
 //! Diversified_Key_Generate.
 
 use super::*;
-use crate::peer;
-use crate::support::{entered, mac, processor, skeleton};
 use cca::Processor;
 use token::des::Origin;
 use token::{ControlVector, DesToken};
+use verb_requests::peer;
+use verb_requests::support::{entered, mac, processor, skeleton};
 use wire::code;
 use wire::point::{Group, Point, PointSet};
 use wire::verb::{diversified_key_generate, mac_generate};
@@ -119,7 +119,7 @@ fn a_key_that_derives_every_type_needs_a_role_that_names_it() {
 
 #[test]
 fn tokens_have_the_wrapping_that_is_asked_for() {
-    let mut processor = crate::support::compatible_processor();
+    let mut processor = verb_requests::support::compatible_processor();
     let chips = Chips::new(&mut processor);
     let of = |processor: &mut Processor, words: &[&str]| {
         let words = [&["TDES-ENC"], words].concat();

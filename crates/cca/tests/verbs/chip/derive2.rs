@@ -1,11 +1,11 @@
 //! Diversified_Key_Generate2.
 
 use super::*;
-use crate::peer;
-use crate::support::processor;
 use cca::Processor;
 use token::variable::Attributes;
 use token::variable::VariableType;
+use verb_requests::peer;
+use verb_requests::support::processor;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::{Verb, diversified_key_generate2, key_part_import2, mac_generate2};
@@ -14,7 +14,7 @@ use wire::verb::{Verb, diversified_key_generate2, key_part_import2, mac_generate
 fn entered2(processor: &mut Processor, skeleton: &[u8], value: &[u8]) -> Vec<u8> {
     use key_part_import2::*;
     let step = |words: &[&str], part: &[u8], token: &[u8]| {
-        crate::support::Request::new(Verb::KeyPartImport2)
+        verb_requests::support::Request::new(Verb::KeyPartImport2)
             .rules(words)
             .integer(CLEAR_KEY_PART_LENGTH, 8 * part.len() as i64)
             .bytes(CLEAR_KEY_PART, part)
@@ -33,7 +33,7 @@ fn mac_attributes(words: &[&str]) -> Attributes {
 fn is_key(processor: &mut Processor, token: &[u8], key: &[u8]) {
     use mac_generate2::*;
     let text = b"sixteen bytes...";
-    let made = crate::support::Request::new(Verb::MacGenerate2)
+    let made = verb_requests::support::Request::new(Verb::MacGenerate2)
         .rules(&["AES"])
         .counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, token)
         .counted(MESSAGE_TEXT_LENGTH, MESSAGE_TEXT, text)

@@ -1,11 +1,11 @@
 //! Derive_ICC_MK.
 
 use super::*;
-use crate::peer;
-use crate::support::{entered, mac, processor};
 use token::DesToken;
 use token::derivation::{Derived, Deriving};
 use token::des::Origin;
+use verb_requests::peer;
+use verb_requests::support::{entered, mac, processor};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::{Verb, derive_icc_mk, mac_generate};
@@ -92,7 +92,7 @@ fn under_an_exporter_a_key_leaves_where_the_issuers_may() {
     let request = card_key(&chips.cryptograms_above, &["AC", "APPANSEQ"], PAN, &exporter);
     let token = request.ok(&mut processor).bytes(derive_icc_mk::ICC_MASTER_KEY_IDENTIFIER);
     assert_eq!(DesToken::parse(&token).unwrap().origin(), Origin::External);
-    let imported = crate::support::Request::new(Verb::KeyImport)
+    let imported = verb_requests::support::Request::new(Verb::KeyImport)
         .bytes(key_import::KEY_TYPE, "TOKEN   ")
         .bytes(key_import::SOURCE_KEY_TOKEN, &token)
         .bytes(key_import::IMPORTER_KEY_IDENTIFIER, &importer)

@@ -1,9 +1,9 @@
 //! Secure_Messaging_for_Keys, Secure_Messaging_for_PINs and PIN_Change_Unblock.
 
 use super::*;
-use crate::peer;
 use crate::pin::{iso0, under};
-use crate::support::{entered, processor, skeleton};
+use verb_requests::peer;
+use verb_requests::support::{entered, processor, skeleton};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::{pin_change_unblock, secure_messaging_for_keys, secure_messaging_for_pins};

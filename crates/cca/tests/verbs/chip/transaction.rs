@@ -1,8 +1,8 @@
 //! EMV_Transaction.
 
 use super::*;
-use crate::peer;
-use crate::support::{entered, processor};
+use verb_requests::peer;
+use verb_requests::support::{entered, processor};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::emv_transaction;
@@ -81,7 +81,7 @@ fn right_cryptograms_verify_and_get_their_response_and_wrong_ones_one_answer() {
 /// The trees by the session keys of the verb that derives them.
 #[test]
 fn keys_of_the_trees_are_those_that_are_derived() {
-    use crate::support::mac;
+    use verb_requests::support::mac;
     use wire::verb::mac_generate;
     let mut processor = processor();
     let chips = Chips::new(&mut processor);

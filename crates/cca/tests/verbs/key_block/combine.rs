@@ -1,11 +1,11 @@
 //! CVV_Key_Combine.
 
-use super::requests::{combine, of_vector, with_points};
 use crate::pin;
-use crate::support::{Reply, entered, generated, processor};
 use token::control_vector::{KeyForm, bit};
 use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::{DesToken, KeyType};
+use verb_requests::key_block::{combine, of_vector, with_points};
+use verb_requests::support::{Reply, entered, generated, processor};
 use wire::point::Point;
 use wire::verb::cvv_generate;
 use wire::verb::cvv_key_combine::{OUTPUT_KEY_IDENTIFIER, OUTPUT_KEY_IDENTIFIER_LENGTH};

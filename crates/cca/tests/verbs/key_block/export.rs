@@ -1,13 +1,13 @@
 //! TR31_Key_Export.
 
-use super::requests::*;
-use super::twin;
-use crate::support::{entered, generated, imported, skeleton};
-use crate::uses::ways::{entered2, generate2};
 use token::control_vector::{KeyForm, bit};
 use token::tr31::uses::{Meaning, ROWS, may_leave, may_leave_variable};
 use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::{DesToken, KeyType};
+use verb_requests::key_block::*;
+use verb_requests::support::{entered, generated, imported, skeleton};
+use verb_requests::twin;
+use verb_requests::uses::ways::{entered2, generate2};
 use wire::code;
 use wire::point::Point;
 use wire::verb::tr31_key_export::{
@@ -140,7 +140,7 @@ fn keys_that_may_not_leave_stay() {
     keys.export(&aes, &["VARDRV-D", "ENC", "ENCDEC"]).refused(&mut keys.processor, code::KEY_USAGE);
     // A part of a key is none yet.
     let part = skeleton(&mut keys.processor, "CIPHER", &["DOUBLE"]);
-    let part = crate::support::part(&part, "FIRST", &VALUE).ok(&mut keys.processor);
+    let part = verb_requests::support::part(&part, "FIRST", &VALUE).ok(&mut keys.processor);
     let part = part.bytes(wire::verb::key_part_import::KEY_IDENTIFIER);
     keys.export(&part, &["VARDRV-B", "ATTR-CV"]).refused(&mut keys.processor, code::KEY_USAGE);
     let empty = skeleton(&mut keys.processor, "CIPHER", &["DOUBLE"]);
@@ -180,7 +180,7 @@ fn blocks_of_version_d_do_not_tell_how_long_a_key_is() {
     let mut keys = Keys::new();
     let mut lengths = Vec::new();
     for bits in [128, 192, 256] {
-        let skeleton = crate::uses::ways::skeleton_of(token::variable::VariableType::Cipher, &[]);
+        let skeleton = verb_requests::uses::ways::skeleton_of(token::variable::VariableType::Cipher, &[]);
         let source = generate2("AES", bits, "TOKEN", &skeleton).ok(&mut keys.processor);
         let source = source.bytes(wire::verb::key_generate2::GENERATED_KEY_IDENTIFIER_1);
         let request = keys.export(&source, &["VARDRV-D", "ENC", "ENCDEC", "SKEY-AES"]);

@@ -1,11 +1,11 @@
 //! TR31_Key_Import.
 
-use super::requests::*;
-use super::twin;
-use crate::peer;
 use token::control_vector::KeyForm;
 use token::tr31::uses::{Choice, Meaning, ROWS};
 use token::{DesToken, KeyType};
+use verb_requests::key_block::*;
+use verb_requests::peer;
+use verb_requests::twin;
 use wire::point::Point;
 use wire::verb::tr31_key_import::{
     OUTPUT_KEY_IDENTIFIER_LENGTH, WRAP_KEK_IDENTIFIER, WRAP_KEK_IDENTIFIER_LENGTH,
@@ -32,7 +32,7 @@ fn keys_of_other_makers_encipher_as_they_did() {
     for version in ['A', 'B', 'C', 'D'] {
         let text = made(version, "D0TB", 'E', 16);
         let token = token(&keys.import(&text, &[]).points(all).ok(&mut keys.processor));
-        let request = crate::support::Request::new(wire::Verb::Encipher)
+        let request = verb_requests::support::Request::new(wire::Verb::Encipher)
             .bytes(encipher::KEY_IDENTIFIER, token)
             .counted(encipher::TEXT_LENGTH, encipher::PLAINTEXT, [5; 8])
             .bytes(encipher::INITIALIZATION_VECTOR, [0; 8])
@@ -45,7 +45,7 @@ fn keys_of_other_makers_encipher_as_they_did() {
         let text = made('D', "D0AB", 'E', bytes);
         let token = token(&keys.import(&text, &[]).ok(&mut keys.processor));
         use symmetric_algorithm_encipher as sae;
-        let request = crate::support::Request::new(wire::Verb::SymmetricAlgorithmEncipher)
+        let request = verb_requests::support::Request::new(wire::Verb::SymmetricAlgorithmEncipher)
             .rules(&["AES", "KEYIDENT", "CBC", "ONLY"])
             .counted(sae::KEY_LENGTH, sae::KEY_IDENTIFIER, token)
             .counted(sae::INITIALIZATION_VECTOR_LENGTH, sae::INITIALIZATION_VECTOR, [0; 16])
@@ -96,7 +96,7 @@ fn every_row_comes_in_as_its_key() {
         // A key that its maker keeps in its block is kept here.
         let text = made(if is_aes { 'D' } else { 'B' }, &codes, 'N', 16);
         let held = keys.import(&text, &words).points(pins).ok(&mut keys.processor);
-        let held = super::requests::token(&held);
+        let held = verb_requests::key_block::token(&held);
         let source = [if is_aes { "VARDRV-D" } else { "VARDRV-B" }, "ENC", "ENCDEC"];
         keys.export(&held, &source).refused(&mut keys.processor, code::KEY_USAGE);
     }
@@ -155,7 +155,7 @@ fn keywords_that_say_what_the_block_says_are_taken_and_others_refused() {
     assert!(vector(&bound).is_enhanced_only());
     // A control vector in the block that asks for the enhanced wrapping has it.
     let source = keys.export(&bound, &["VARDRV-B", "ATTR-CV"]).ok(&mut keys.processor);
-    let of_vector = super::requests::block(&source);
+    let of_vector = verb_requests::key_block::block(&source);
     keys.import(&of_vector, &["WRAP-ECB"]).refused(&mut keys.processor, code::WRAPPING_BIT);
     keys.import(&of_vector, &["WRAP-ENH"]).ok(&mut keys.processor);
     let request = import(&text, &keys.importer, &["EXTERNAL"]);
@@ -237,7 +237,7 @@ fn a_wrong_length_in_a_right_block_is_told_like_a_wrong_mac() {
             false => drop(request.ok(&mut keys.processor)),
         }
     }
-    let other = crate::support::entered(
+    let other = verb_requests::support::entered(
         &mut keys.processor,
         "IMPORTER",
         &[],
@@ -261,7 +261,7 @@ fn only_a_key_that_protects_blocks_opens_them() {
     for (key_type, words) in
         [("IMPORTER", &["OPIM"][..]), ("IMP-PKA", &[]), ("IKEYXLAT", &[]), ("CIPHER", &[])]
     {
-        let kek = crate::support::entered(&mut keys.processor, key_type, words, value);
+        let kek = verb_requests::support::entered(&mut keys.processor, key_type, words, value);
         refused(&mut keys, &des, &kek, code::KEY_USAGE);
     }
     let importer = keys.importer.clone();
@@ -271,7 +271,7 @@ fn only_a_key_that_protects_blocks_opens_them() {
     let exporter = keys.aes_exporter.clone();
     refused(&mut keys, &aes, &exporter, code::KEY_USAGE);
     for words in [&[][..], &["WR-TR31", "WR-DES", "WR-PIN"], &["WR-TR31", "GEN-OPIM"]] {
-        let kek = crate::uses::ways::entered2(&mut keys.processor, Importer, words, Keys::value('D'));
+        let kek = verb_requests::uses::ways::entered2(&mut keys.processor, Importer, words, Keys::value('D'));
         refused(&mut keys, &aes, &kek, code::KEY_USAGE);
     }
 }

@@ -1,7 +1,7 @@
 //! TR31_Optional_Data_Build, TR31_Key_Token_Parse, TR31_Optional_Data_Read.
 
 use super::published::PUBLISHED;
-use crate::support::Request;
+use verb_requests::support::Request;
 use wire::code;
 use wire::verb::{
     Verb, tr31_key_token_parse as parse, tr31_optional_data_build as build, tr31_optional_data_read as read,
@@ -10,7 +10,7 @@ use wire::verb::{
 fn built(before: &str, room: usize, identifier: &str, data: &str) -> Request {
     let mut buffer = before.as_bytes().to_vec();
     buffer.resize(room, 0xEE);
-    crate::support::Request::new(Verb::Tr31OptionalDataBuild)
+    verb_requests::support::Request::new(Verb::Tr31OptionalDataBuild)
         .counted(build::OPT_BLOCKS_BFR_LENGTH, build::OPT_BLOCKS, buffer)
         .integer(build::OPT_BLOCKS_LENGTH, before.len() as i64)
         .bytes(build::OPT_BLOCK_ID, identifier)
@@ -19,7 +19,7 @@ fn built(before: &str, room: usize, identifier: &str, data: &str) -> Request {
 
 #[test]
 fn blocks_are_put_one_behind_the_other() {
-    let mut processor = crate::support::processor();
+    let mut processor = verb_requests::support::processor();
     let first = built("", 100, "KS", "00604B120F9292800000").ok(&mut processor);
     assert_eq!(first.bytes(build::OPT_BLOCKS), b"KS1800604B120F9292800000");
     assert_eq!([build::OPT_BLOCKS_LENGTH, build::NUM_OPT_BLOCKS].map(|at| first.integer(at)), [24, 1]);
@@ -53,9 +53,9 @@ const BLOCK: &str = PUBLISHED[3].1;
 
 #[test]
 fn headers_are_told() {
-    let mut processor = crate::support::processor();
+    let mut processor = verb_requests::support::processor();
     let request = |field: &str, room| {
-        crate::support::Request::new(Verb::Tr31KeyTokenParse)
+        verb_requests::support::Request::new(Verb::Tr31KeyTokenParse)
             .counted(parse::TR31_KEY_LENGTH, parse::TR31_KEY, field)
             .integer(parse::RULE_ARRAY_COUNT, room)
     };
@@ -88,9 +88,9 @@ fn headers_are_told() {
 
 #[test]
 fn optional_blocks_are_listed_and_read() {
-    let mut processor = crate::support::processor();
+    let mut processor = verb_requests::support::processor();
     let request = |word: &str| {
-        crate::support::Request::new(Verb::Tr31OptionalDataRead)
+        verb_requests::support::Request::new(Verb::Tr31OptionalDataRead)
             .rules(&[word])
             .counted(read::TR31_KEY_LENGTH, read::TR31_KEY, BLOCK)
             .integer(read::NUM_OPT_BLOCKS, 1)

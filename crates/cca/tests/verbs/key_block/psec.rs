@@ -2,11 +2,6 @@
 //! ones.
 
 use super::export::{METHODS, MODES, USAGES};
-use super::requests::*;
-use crate::peer;
-use crate::support::{aes_key, entered, sym_key};
-use crate::uses::ways::entered2;
-use crate::uses::wrapped::unwrapped;
 use cca::Processor;
 use seeded::Random;
 use std::io::Write as _;
@@ -14,6 +9,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use token::tr31::uses::{Choice, Meaning, ROWS, Row, may_leave, may_leave_variable};
 use token::{DesToken, KeyType};
+use verb_requests::key_block::*;
+use verb_requests::peer;
+use verb_requests::support::{aes_key, entered, sym_key};
+use verb_requests::uses::ways::entered2;
+use verb_requests::wrapped::unwrapped;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::tr31_key_export::{OPT_BLKS, OPT_BLKS_LENGTH};

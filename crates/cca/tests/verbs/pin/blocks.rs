@@ -1,7 +1,7 @@
 //! Blocks that are none: one answer, whatever is wrong with them.
 
-use super::requests::*;
-use crate::support::Request;
+use verb_requests::pin::*;
+use verb_requests::support::Request;
 use wire::code;
 use wire::point::Point;
 use wire::verb::{clear_pin_encrypt, clear_pin_generate_alternate, encrypted_pin_translate};
@@ -139,7 +139,7 @@ fn every_extraction_method_is_one_of_every_verb_that_reads_blocks() {
         let (profile, given) =
             (profile(format, if format == "3624" { "E" } else { "" }), under(&KEY, &block));
         let pair = (&keys.inbound[..], &keys.other_outbound[..]);
-        let fixed = super::requests::profile("3624", "F");
+        let fixed = verb_requests::pin::profile("3624", "F");
         let request = translate(pair, &["REFORMAT", word], (&profile, &fixed), (PAN, PAN), &given);
         let reply = request.points(NO_CONTROL).ok(&mut keys.processor);
         let made = clear(&OTHER, &reply.bytes(encrypted_pin_translate::PIN_BLOCK_OUT));

@@ -1,8 +1,8 @@
 //! CVV_Generate and CVV_Verify.
 
-use super::requests::*;
-use crate::peer;
-use crate::support::{entered, generated, processor};
+use verb_requests::peer;
+use verb_requests::pin::*;
+use verb_requests::support::{entered, generated, processor};
 use wire::point::Point;
 use wire::verb::cvv_generate;
 use wire::{Codes, code};

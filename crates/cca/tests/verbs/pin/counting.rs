@@ -1,11 +1,11 @@
 //! What is counted of wrong PINs, and which verifications wait.
 
-use super::requests::*;
-use crate::support::{Request, entered, processor};
 use cca::{Answer, Batch, Count, Failures, Incoming, Processor};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use verb_requests::pin::*;
+use verb_requests::support::{Request, entered, processor};
 use wire::code;
 use wire::frame::Outcome;
 use wire::pin::{CountingKey, Digest, Guess, Standing};

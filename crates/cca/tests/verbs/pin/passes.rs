@@ -1,10 +1,10 @@
 //! Which passes the PIN verbs take: each does the work of all requests of a batch, so that their number bounds the
 //! rate.
 
-use super::requests::*;
 use super::translate2::{AesKeys, FIRST, field4, translate2, under4};
-use crate::support::{DOMAIN, Request};
 use cca::{Batch, Incoming, Processor, Step};
+use verb_requests::pin::*;
+use verb_requests::support::{DOMAIN, Request};
 use wire::code;
 
 const PAN: &str = "401234567890";

@@ -1,8 +1,8 @@
 //! Transaction_Validation: card security codes.
 
-use super::requests::*;
-use crate::peer;
-use crate::support::{Request, entered, generated, imported, processor};
+use verb_requests::peer;
+use verb_requests::pin::*;
+use verb_requests::support::{Request, entered, generated, imported, processor};
 use wire::point::Point;
 use wire::verb::transaction_validation::{VALIDATION_VALUES, VALIDATION_VALUES_LENGTH};
 use wire::{Codes, code};

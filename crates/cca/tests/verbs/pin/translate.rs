@@ -1,7 +1,7 @@
 //! Encrypted_PIN_Translate.
 
-use super::requests::*;
-use crate::support::entered;
+use verb_requests::pin::*;
+use verb_requests::support::entered;
 use wire::code;
 use wire::point::Point;
 use wire::verb::clear_pin_encrypt;

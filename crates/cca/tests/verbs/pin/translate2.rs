@@ -6,15 +6,15 @@ use wire::point::Point;
 use wire::verb::encrypted_pin_translate2::*;
 use wire::verb::{clear_pin_encrypt, encrypted_pin_translate};
 
-pub use super::requests2::*;
+pub use verb_requests::pin2::*;
 
-use super::requests::{
+use verb_requests::peer::aes_ecb;
+use verb_requests::pin::{
     KEY, Keys, NO_CONTROL, OTHER, TABLE, clear, derived_profile, encrypt, hex, iso0, profile, translate,
     under, verify, with_points,
 };
-use crate::peer::aes_ecb;
-use crate::support::{Reply, Request};
-use crate::uses::ways::entered2;
+use verb_requests::support::{Reply, Request};
+use verb_requests::uses::ways::entered2;
 
 /// The value of the fixed key that blocks come from.
 pub const FIRST: [u8; 16] = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF_u128.to_be_bytes();
@@ -270,7 +270,7 @@ fn keys_of_every_kind_are_derived_from_base_keys_of_every_length() {
                 let (block, pan) = if is_aes {
                     (under4(&key, PAN, &field4("9876", 1)), PAN)
                 } else {
-                    (crate::peer::des(&key, true, &iso0("9876", TWELVE)), TWELVE)
+                    (verb_requests::peer::des(&key, true, &iso0("9876", TWELVE)), TWELVE)
                 };
                 let keys = (&base[..], &all.keys.other_outbound[..]);
                 let sides = (keys, (&derived[..], &zero[..]), (pan, TWELVE));
@@ -300,7 +300,7 @@ fn keys_of_every_kind_are_derived_from_base_keys_of_every_length() {
                 let reply = both.ok(&mut all.keys.processor);
                 assert_eq!(reply.bytes(encrypted_pin_translate::PIN_BLOCK_OUT), block);
                 let right = ["9876", "9877"].map(|pin| {
-                    let block = crate::peer::des(&key, true, &iso0(pin, TWELVE));
+                    let block = verb_requests::peer::des(&key, true, &iso0(pin, TWELVE));
                     let keys = (&base[..], &all.keys.verifying[..]);
                     let data = [TABLE, "1122334455667788", "6463"];
                     verify(keys, &["IBM-PINO", "ADUKPTIP"], &derived, TWELVE, &block, 4, data)
@@ -400,7 +400,7 @@ fn every_wrong_clear_block_has_one_answer() {
 
 /// A CMAC of the old PAN and the new one.
 fn proof(key: &[u8; 16], text: &[u8]) -> Vec<u8> {
-    crate::peer::cmac_aes(key, text)
+    verb_requests::peer::cmac_aes(key, text)
 }
 
 fn change<'a>(

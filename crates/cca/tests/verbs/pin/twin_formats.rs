@@ -2,13 +2,13 @@
 //! (`twin_formats.py`): 10,000 random cases of each, 100,000 in `make test-all`, of which about half are to be refused
 //! or do not verify.
 
-use super::requests::{
-    Keys, OTHER, clear, encrypt, encrypted, generate, hex, profile, translate, verify, with_points,
-};
 use super::twins::cases;
-use crate::support::{Reply, Request};
 use std::path::Path;
 use std::process::Command;
+use verb_requests::pin::{
+    Keys, OTHER, clear, encrypt, encrypted, generate, hex, profile, translate, verify, with_points,
+};
+use verb_requests::support::{Reply, Request};
 use wire::code::{self, Codes};
 use wire::point::{Point, PointSet};
 use wire::verb::{clear_pin_encrypt, clear_pin_generate, encrypted_pin_generate, encrypted_pin_translate};

@@ -2,15 +2,15 @@
 //! `make test-all`, of which half are to be refused. For AES a twin in Python (`twin.py`), which the published values
 //! are asked of first; for TDES PyPI's pydukpt.
 
-use super::requests::{Keys, derived_profile, hex, iso0, profile, translate, under};
 use super::translate2::{AesKeys, BASE, field4, translate2, under4};
-use crate::support::entered;
-use crate::uses::ways::entered2;
 use cca::Processor;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use token::variable::VariableType;
+use verb_requests::pin::{Keys, derived_profile, hex, iso0, profile, translate, under};
+use verb_requests::support::entered;
+use verb_requests::uses::ways::entered2;
 use wire::code;
 use wire::verb::{encrypted_pin_translate, encrypted_pin_translate2};
 
@@ -179,7 +179,7 @@ fn keys_by_aes_are_those_of_the_twin() {
                 (&profile(format, "")[..], &derived[..]),
                 (&pan[..], &pan[..]),
             );
-            let given = under(&super::requests::KEY, &clear);
+            let given = under(&verb_requests::pin::KEY, &clear);
             (clear.to_vec(), translate2(&["TRANSLAT", "ADUKPTOP"], sides, &given))
         };
         lines.push(format!(
@@ -220,7 +220,7 @@ fn keys_by_tdes_are_those_of_pydukpt() {
         let (pin, pan) = (numbers.digits(4 + number % 9), numbers.digits(13 + number % 7));
         let twelve = &pan[pan.len() - 13..pan.len() - 1];
         let derived = derived_profile("ISO-0", "", &hexadecimal(&serial));
-        let given = under(&super::requests::KEY, &iso0(&pin, twelve));
+        let given = under(&verb_requests::pin::KEY, &iso0(&pin, twelve));
         let pair = (&keys.inbound[..], &base[..]);
         let profiles = (&profile("ISO-0", "")[..], &derived[..]);
         requests.push(translate(pair, &["TRANSLAT", "DUKPT-OP"], profiles, (twelve, twelve), &given));

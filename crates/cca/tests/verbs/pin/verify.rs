@@ -1,7 +1,7 @@
 //! Encrypted_PIN_Verify.
 
-use super::requests::*;
-use crate::support::{Request, entered};
+use verb_requests::pin::*;
+use verb_requests::support::{Request, entered};
 use wire::code;
 use wire::point::Point;
 use wire::verb::clear_pin_generate;

@@ -1,11 +1,11 @@
 //! Encrypted_PIN_Verify2 and Recover_PIN_From_Offset.
 
-use super::requests::{
+use super::translate2::{AesKeys, BASE, aes_profile, transaction_key};
+use verb_requests::pin::{
     KEY, Keys, NO_CONTROL, OTHER, TABLE, clear, derived_profile, hex, iso0, profile, under, with_points,
 };
-use super::requests2::*;
-use super::translate2::{AesKeys, BASE, aes_profile, transaction_key};
-use crate::support::{Request, entered};
+use verb_requests::pin2::*;
+use verb_requests::support::{Request, entered};
 use wire::code;
 use wire::point::Point;
 use wire::verb::recover_pin_from_offset;
@@ -62,7 +62,7 @@ fn either_block_may_be_under_a_derived_key() {
     let aes = aes_profile("ISO-0", "00000080", 3);
     let id = [0x12, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56];
     let working = transaction_key(&BASE, &id, 3, (0, 16));
-    let by_aes = crate::peer::des(&working, true, &iso0("1234", TWELVE));
+    let by_aes = verb_requests::peer::des(&working, true, &iso0("1234", TWELVE));
     let fixed = under(&KEY, &iso0("1234", TWELVE));
     let wrong = under(&KEY, &iso0("1243", TWELVE));
     let sides: [(Side<'_>, Option<&str>); 3] = [

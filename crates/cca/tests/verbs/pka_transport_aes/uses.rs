@@ -1,15 +1,15 @@
 //! Which AES transport keys carry private keys, and which private keys they are strong enough for.
 
-use super::book::{foreign_rsa, opened_ecc};
 use super::{curve_skeleton, exported, exporter, importer};
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, generated, processor};
-use crate::uses::ways::{
-    AES_TRANSPORT, curve_token, entered2, generate_under, import_under, part2, rsa_skeleton, skeleton_of,
-};
 use cca::Processor;
 use openssl::rsa::Rsa;
 use token::AesToken;
 use token::variable::VariableType;
+use verb_requests::book::{foreign_rsa, opened_ecc};
+use verb_requests::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, generated, processor};
+use verb_requests::uses::ways::{
+    AES_TRANSPORT, curve_token, entered2, generate_under, import_under, part2, rsa_skeleton, skeleton_of,
+};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;

@@ -1,13 +1,13 @@
 //! Keys by DUKPT with AES.
 
-use super::requests::*;
 use crate::chip::odd;
-use crate::key_block::twin;
-use crate::peer::cmac_aes;
 use crate::pin::hex;
-use crate::uses::ways::{AES_TRANSPORT, entered2, mac2};
 use crate::variable::{encipher, parsed};
 use token::variable::{Attributes, VariableType};
+use verb_requests::peer::cmac_aes;
+use verb_requests::twin;
+use verb_requests::unique::*;
+use verb_requests::uses::ways::{AES_TRANSPORT, entered2, mac2};
 use wire::code;
 
 const AES_128: &str = "00020080";
@@ -21,7 +21,7 @@ fn keys_are_the_published_ones() {
     let verifies = aes(VariableType::Mac, &["VERIFY", "CMAC"]);
     let token = tokens(&keys.aes_one("K2MAC", &data("2000", AES_128, 1), &verifies).ok(&mut keys.processor));
     let mac = cmac_aes(&hex::<16>("A2DC23DE6FDE0824A2BC321E08E4B8B7"), b"a message");
-    crate::uses::ways::verify_mac2(&token[1], &["AES"], b"a message", &mac).ok(&mut keys.processor);
+    verb_requests::uses::ways::verify_mac2(&token[1], &["AES"], b"a message", &mac).ok(&mut keys.processor);
     mac2(&token[1], &["AES"], b"a message").refused(&mut keys.processor, code::KEY_USAGE);
     // The same of data.
     let deciphers = aes(VariableType::Cipher, &["DECRYPT", "ECB"]);
@@ -107,9 +107,9 @@ fn of_type(keys: &mut Keys, words: &[&str], derived: &Attributes) -> Vec<u8> {
     let attributes = Attributes::new(VariableType::DkyGenKy, words.iter().copied(), Some(derived)).unwrap();
     let payload = VariableToken::default_payload(VariableType::DkyGenKy);
     let skeleton = VariableToken::skeleton(Origin::Internal, payload, attributes).unwrap().to_bytes();
-    let part = crate::uses::ways::part2("AES", &["FIRST", "MIN1PART"], &AES_BASE, &skeleton);
+    let part = verb_requests::uses::ways::part2("AES", &["FIRST", "MIN1PART"], &AES_BASE, &skeleton);
     let token = part.ok(&mut keys.processor).bytes(KEY_IDENTIFIER);
-    let whole = crate::uses::ways::part2("AES", &["COMPLETE"], &[], &token);
+    let whole = verb_requests::uses::ways::part2("AES", &["COMPLETE"], &[], &token);
     whole.ok(&mut keys.processor).bytes(KEY_IDENTIFIER)
 }
 

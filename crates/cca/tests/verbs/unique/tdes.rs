@@ -1,14 +1,14 @@
 //! Keys by DUKPT with TDES.
 
-use super::requests::*;
 use crate::chip::odd;
-use crate::key_block::twin;
 use crate::pin::hex;
-use crate::support::{compatible_processor, entered, skeleton};
-use crate::uses::ways::TRANSPORT;
 use token::control_vector::bit;
 use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::{DesToken, KeyType};
+use verb_requests::support::{compatible_processor, entered, skeleton};
+use verb_requests::twin;
+use verb_requests::unique::*;
+use verb_requests::uses::ways::TRANSPORT;
 use wire::code;
 use wire::point::Point;
 use wire::verb::unique_key_derive::*;
@@ -94,7 +94,7 @@ fn what_a_base_key_keeps_its_keys_keep() {
     // One that may leave in tokens and not in blocks.
     let vector = in_tokens.control_vector().with_bits(bit(CONTROL_VECTOR_BIT_NO_TR31), true).unwrap();
     in_tokens = in_tokens.without_key().with_vector(vector).unwrap();
-    let base = crate::key_block::requests::of_vector(&mut keys.processor, in_tokens.form(), vector, &BASE);
+    let base = verb_requests::key_block::of_vector(&mut keys.processor, in_tokens.form(), vector, &BASE);
     initial(&base).refused(&mut keys.processor, code::KEY_USAGE);
     of(&base, &free).refused(&mut keys.processor, code::KEY_USAGE);
 }

@@ -1,16 +1,16 @@
 //! Keys of random terminals and transactions, compared with those of other programs, as `pin/twins.rs` compares PIN
 //! blocks: by TDES with those of PyPI's pydukpt, by AES with a twin in Python. Of counters, half are to be refused.
 
-use super::requests::*;
 use crate::chip::odd;
-use crate::key_block::twin;
-use crate::peer::{aes_ecb, cmac_aes};
 use crate::pin::profile;
-use crate::pin::requests2::{PAN, field4, translate2, under4};
 use crate::pin::twins::{Numbers, aes_bases, answers, cases, hexadecimal, tdes_bases, tdes_serial};
-use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, mac2};
 use crate::variable::encipher;
 use token::variable::VariableType;
+use verb_requests::peer::{aes_ecb, cmac_aes};
+use verb_requests::pin2::{PAN, field4, translate2, under4};
+use verb_requests::twin;
+use verb_requests::unique::*;
+use verb_requests::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, mac2};
 use wire::code;
 use wire::verb::{encrypted_pin_translate2, mac_generate2, symmetric_algorithm_encipher};
 

@@ -1,8 +1,8 @@
 //! Key_Token_Build2.
 
 use super::{build2, parsed, skeleton2};
-use crate::support::processor;
 use token::variable::{PayloadVersion, VariableKey, VariableType};
+use verb_requests::support::processor;
 use wire::code;
 use wire::verb::key_token_build2::{
     CLEAR_KEY_BIT_LENGTH, CLEAR_KEY_VALUE, KEY_NAME, KEY_NAME_LENGTH, RESERVED, RESERVED_LENGTH,

@@ -1,11 +1,11 @@
 //! CIPHER keys of variable length in Symmetric_Algorithm_Encipher and _Decipher.
 
 use super::{generated2, parsed, skeleton2};
-use crate::support::{Request, processor};
 use cca::Processor;
 use openssl::symm::{Cipher, Crypter, Mode};
 use token::VariableToken;
 use token::variable::{CipherMode, VariableUse};
+use verb_requests::support::{Request, processor};
 use wire::verb::{Verb, symmetric_algorithm_decipher as sad, symmetric_algorithm_encipher as sae};
 use wire::{Codes, code};
 

@@ -2,11 +2,11 @@
 //! opened and made by OpenSSL.
 
 use super::{generate2, generated2, parsed, skeleton2};
-use crate::support::{DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Reply, aes_key, processor, text};
-use crate::uses::ways::{AES_TRANSPORT, entered2, export2, import2, skeleton_of};
-use crate::uses::wrapped::{made, pattern, plain, unwrapped};
 use cca::Processor;
 use token::variable::{Attributes, Completeness, PayloadVersion, VariableType, Wrapper};
+use verb_requests::support::{DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Reply, aes_key, processor, text};
+use verb_requests::uses::ways::{AES_TRANSPORT, entered2, export2, import2, skeleton_of};
+use verb_requests::wrapped::{made, pattern, plain, unwrapped};
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::key_generate2;
@@ -188,7 +188,7 @@ fn a_transport_key_wraps_what_its_usage_says_and_nothing_else() {
                 assert_eq!(found, codes, "{key_type:?} in, {what}");
             }
         };
-    let mut other = crate::support::processor();
+    let mut other = verb_requests::support::processor();
     // With all of the words, with each left out, and with each pair alone.
     let mut sets: Vec<Vec<&str>> = vec![every.to_vec()];
     sets.extend(every.iter().map(|left| every.iter().copied().filter(|word| word != left).collect()));
@@ -250,14 +250,14 @@ fn what_may_not_leave_does_not() {
     // Nor a key with parts missing, a clear one, a skeleton, or one of another kind or system.
     let skeleton = skeleton2(&mut processor, &["INTERNAL", "AES", "CIPHER"]);
     for least in ["MIN1PART", "MIN2PART", "MIN3PART"] {
-        let first = crate::uses::ways::part2("AES", &["FIRST", least], &text(16), &skeleton);
+        let first = verb_requests::uses::ways::part2("AES", &["FIRST", least], &text(16), &skeleton);
         let part = first.ok(&mut processor).bytes(wire::verb::key_part_import2::KEY_IDENTIFIER);
         export2("AES", &part, &keks.exporter).refused(&mut processor, code::KEY_USAGE);
     }
     let clear = parsed(&skeleton).with_clear_key(&text(16)).unwrap().to_bytes().to_vec();
     let key = generated2(&mut processor, "AES", 128, &["CIPHER"]);
     let external = exported(&export2("AES", &key, &keks.exporter).ok(&mut processor));
-    let fixed = crate::support::imported(&mut processor, "AES", &text(16));
+    let fixed = verb_requests::support::imported(&mut processor, "AES", &text(16));
     let label = wire::Label::new("A.KEY").unwrap().to_field().to_vec();
     for (source, expected) in [
         (&clear, code::TOKEN_INVALID),

@@ -3,13 +3,13 @@
 
 use super::exchange::{Keks, imported};
 use super::{ROOM, generate2, generated2, parsed};
-use crate::support::{OLDER_DOMAIN, Request, aes_key, processor, text};
-use crate::uses::ways::{AES_TRANSPORT, entered2, import2, skeleton_of};
-use crate::uses::wrapped::{plain, unwrapped};
 use cca::Processor;
 use token::VariableToken;
 use token::des::Origin;
 use token::variable::{Attributes, PayloadVersion, VariableType, Wrapper};
+use verb_requests::support::{OLDER_DOMAIN, Request, aes_key, processor, text};
+use verb_requests::uses::ways::{AES_TRANSPORT, entered2, import2, skeleton_of};
+use verb_requests::wrapped::{plain, unwrapped};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
@@ -320,8 +320,12 @@ fn each_form_has_its_use_of_a_key_encrypting_key() {
         with(&of_pins).refused(&mut processor, code::KEY_USAGE);
         let of_hmac = entered2(&mut processor, typed(side), &["WR-HMAC", "WR-DATA"], &AES_TRANSPORT);
         with(&of_hmac).refused(&mut processor, code::KEY_USAGE);
-        let part =
-            crate::uses::ways::part2("AES", &["FIRST"], &AES_TRANSPORT, &skeleton_of(typed(side), &[]));
+        let part = verb_requests::uses::ways::part2(
+            "AES",
+            &["FIRST"],
+            &AES_TRANSPORT,
+            &skeleton_of(typed(side), &[]),
+        );
         let part = part.ok(&mut processor).bytes(wire::verb::key_part_import2::KEY_IDENTIFIER);
         with(&part).refused(&mut processor, code::KEY_USAGE);
         let label = wire::Label::new("A.KEY").unwrap().to_field();

@@ -1,8 +1,8 @@
 //! Key_Generate2, and what is done to the tokens that it makes.
 
 use super::{ROOM, generate2, generated2, parsed, skeleton2};
-use crate::support::processor;
 use token::variable::{Attributes, Completeness, PayloadVersion, VariableKey, VariableType, Wrapper};
+use verb_requests::support::processor;
 use wire::code;
 use wire::verb::key_generate2::{
     GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_1_LENGTH, GENERATED_KEY_IDENTIFIER_2,

@@ -1,14 +1,14 @@
 //! HMAC_Generate and HMAC_Verify.
 
 use super::{generate2, generated2, parsed, skeleton2};
-use crate::support::{DOMAIN, OLDER_DOMAIN, Request, processor, text};
-use crate::uses::ways::{hmac, verify_hmac};
 use cca::Processor;
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::Signer;
 use token::variable::HmacHash;
 use token::variable::VariableUse;
+use verb_requests::support::{DOMAIN, OLDER_DOMAIN, Request, processor, text};
+use verb_requests::uses::ways::{hmac, verify_hmac};
 use wire::code;
 use wire::verb::key_generate2;
 use wire::verb::{hmac_generate, hmac_verify};
@@ -44,7 +44,7 @@ fn in_segments(
     block: usize,
     text: &[u8],
     mut ask: impl FnMut(&str, &[u8], &[u8]) -> Request,
-) -> crate::support::Reply {
+) -> verb_requests::support::Reply {
     let whole = text.len().saturating_sub(1) / block * block;
     let mut vector = vec![0; 128];
     for (at, segment) in text[..whole].chunks(block).enumerate() {

@@ -1,12 +1,12 @@
 //! MAC_Generate2 and MAC_Verify2: CMACs against OpenSSL and SP 800-38B, HMACs against HMAC_Generate.
 
 use super::{generate2, generated2, skeleton2};
-use crate::support::{DOMAIN, OLDER_DOMAIN, Request, processor, text};
-use crate::uses::ways::{hmac, mac2, part2, verify_mac2};
 use cca::Processor;
 use openssl::pkey::PKey;
 use openssl::sign::Signer;
 use openssl::symm::Cipher;
+use verb_requests::support::{DOMAIN, OLDER_DOMAIN, Request, processor, text};
+use verb_requests::uses::ways::{hmac, mac2, part2, verify_mac2};
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
@@ -150,7 +150,7 @@ fn who_may_only_verify_makes_no_cmac() {
     let first = verify_mac2(&verifying, &["AES", "FIRST"], &block, &[]).ok(&mut processor);
     let vector = first.bytes(mac_verify2::CHAINING_VECTOR);
     // Where it shows the value of CBC, that is the MAC of a text that it does not know.
-    let shown = crate::peer::aes_cbc(&value, &[0; 16], true, &block);
+    let shown = verb_requests::peer::aes_cbc(&value, &[0; 16], true, &block);
     assert!(!vector.windows(8).any(|window| shown.windows(8).any(|other| window == other)));
     assert_ne!(vector[..16], theirs(&value, &block)[..]);
     let last = |token: &[u8], domain, vector: &[u8]| {

@@ -3,9 +3,6 @@
 
 use super::exchange::imported;
 use super::{generate2, generated2, parsed, skeleton2};
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Reply, Request, aes_key, processor, text};
-use crate::uses::ways::{export2, import2, internal, part2, public_part, skeleton_of};
-use crate::uses::wrapped::unwrapped;
 use cca::Processor;
 use openssl::bn::{BigNum, BigNumContext};
 use openssl::encrypt::{Decrypter, Encrypter};
@@ -18,6 +15,9 @@ use token::VariableToken;
 use token::des::Origin;
 use token::pka::{ClearKey, Form, Usage, clear_token};
 use token::variable::{Attributes, Completeness, PayloadVersion, Pedigree, VariableType, Wrapper};
+use verb_requests::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Reply, Request, aes_key, processor, text};
+use verb_requests::uses::ways::{export2, import2, internal, part2, public_part, skeleton_of};
+use verb_requests::wrapped::unwrapped;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
@@ -380,7 +380,7 @@ fn only_what_may_leave_under_rsa_keys_leaves() {
     let key = generated2(&mut processor, "AES", 128, &["CIPHER"]);
     let external = exported(&export("AES", "SHA-1", &key, &tokens.public).ok(&mut processor));
     let clear = parsed(&skeleton).with_clear_key(&text(16)).unwrap().to_bytes().to_vec();
-    let fixed = crate::support::imported(&mut processor, "AES", &text(16));
+    let fixed = verb_requests::support::imported(&mut processor, "AES", &text(16));
     for source in [&clear, &skeleton, &external, &fixed] {
         export("AES", "SHA-1", source, &tokens.public).refused(&mut processor, code::TOKEN_INVALID);
     }
@@ -394,7 +394,7 @@ fn only_what_may_leave_under_rsa_keys_leaves() {
     }
     import("HMAC", &external, &tokens.transport).refused(&mut processor, code::TOKEN_INVALID);
     // An AES key-encrypting key opens no token under an RSA key, and the other way round.
-    let keks = super::exchange::Keks::new(&mut processor, &crate::uses::ways::AES_TRANSPORT);
+    let keks = super::exchange::Keks::new(&mut processor, &verb_requests::uses::ways::AES_TRANSPORT);
     import2("AES", &external, &keks.importer).refused(&mut processor, code::TOKEN_INVALID);
     let under = exported(&export2("AES", &key, &keks.exporter).ok(&mut processor));
     import("AES", &under, &tokens.transport).refused(&mut processor, code::TOKEN_INVALID);

@@ -2,10 +2,10 @@
 
 use super::cipher::encipher;
 use super::{generate2, generated2, parsed, skeleton2};
-use crate::support::{OLDER_DOMAIN, Request, processor, text};
-use crate::uses::ways::{hmac, part2};
 use cca::Processor;
 use token::variable::Completeness;
+use verb_requests::support::{OLDER_DOMAIN, Request, processor, text};
+use verb_requests::uses::ways::{hmac, part2};
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{
@@ -16,7 +16,7 @@ use wire::{Codes, code};
 
 const CIPHER: &[&str] = &["INTERNAL", "AES", "CIPHER", "ECB", "NOEX-SYM"];
 
-fn token(reply: &crate::support::Reply) -> Vec<u8> {
+fn token(reply: &verb_requests::support::Reply) -> Vec<u8> {
     reply.bytes(key_part_import2::KEY_IDENTIFIER)
 }
 

@@ -3,16 +3,16 @@
 use super::exchange::imported;
 use super::oaep2::{Tokens, exported, opened, power, rsa, sealed, with_points};
 use super::{generate2, generated2, parsed, skeleton2};
-use crate::peer;
-use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, processor, text};
-use crate::uses::ways::{export2, import2};
-use crate::uses::wrapped::unwrapped;
 use cca::Processor;
 use openssl::cipher::Cipher;
 use openssl::cipher_ctx::{CipherCtx, CipherCtxFlags};
 use openssl::pkey::Private;
 use openssl::rsa::Rsa;
 use token::variable::{Attributes, PayloadVersion, Pedigree, VariableType};
+use verb_requests::peer;
+use verb_requests::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, aes_key, processor, text};
+use verb_requests::uses::ways::{export2, import2};
+use verb_requests::wrapped::unwrapped;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
@@ -196,7 +196,7 @@ fn only_cipher_keys_that_may_leave_under_rsa_keys_leave() {
     }
     let skeleton = cipher_skeleton(&mut processor, &[]);
     let clear = parsed(&skeleton).with_clear_key(&text(16)).unwrap().to_bytes().to_vec();
-    let fixed = crate::support::imported(&mut processor, "AES", &text(16));
+    let fixed = verb_requests::support::imported(&mut processor, "AES", &text(16));
     let hmac = generated2(&mut processor, "HMAC", 128, &["MAC", "GENERATE"]);
     for source in [&clear, &skeleton, &fixed] {
         export(source, &tokens.public).refused(&mut processor, code::TOKEN_INVALID);
@@ -230,7 +230,7 @@ fn the_skeleton_is_of_a_cipher_key_and_the_rsa_key_for_keys_alone() {
     let hmac = skeleton2(&mut processor, &["INTERNAL", "HMAC", "MAC", "GENERATE"]);
     import(&object, &tokens.transport, &hmac).refused(&mut processor, code::KEY_USAGE);
     let external = skeleton2(&mut processor, &["EXTERNAL", "AES", "CIPHER"]);
-    let fixed = crate::support::imported(&mut processor, "AES", &text(16));
+    let fixed = verb_requests::support::imported(&mut processor, "AES", &text(16));
     for skeleton in [&external, &fixed, &vec![0; 64], &Vec::new()] {
         import(&object, &tokens.transport, skeleton).refused(&mut processor, code::TOKEN_INVALID);
     }

@@ -3,13 +3,13 @@
 
 use super::cipher::encipher;
 use super::{generate2, generated2, parsed};
-use crate::support::{
-    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, aes_key, compatible_processor, import, imported, processor,
-};
-use crate::uses::wrapped::{plain, unwrapped};
 use cca::Processor;
 use token::VariableToken;
 use token::variable::{PayloadVersion, Wrapper};
+use verb_requests::support::{
+    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, aes_key, compatible_processor, import, imported, processor,
+};
+use verb_requests::wrapped::{plain, unwrapped};
 use wire::code;
 use wire::verb::symmetric_algorithm_encipher as sae;
 use wire::verb::{clear_key_import_multiple, key_generate2};

@@ -6,6 +6,7 @@ use wire::verb::{Verb, format_preserving_decipher, format_preserving_encipher, f
 /// Keywords, alphabet, tweak, alphabet of the tweak.
 pub type Format<'a> = (&'a str, &'a [u8], &'a [u8], &'a [u8]);
 
+/// A request to encipher a text of an alphabet.
 pub fn encipher(token: &[u8], format: Format<'_>, text: &[u8]) -> Request {
     use format_preserving_encipher::*;
     crate::support::Request::new(Verb::FormatPreservingEncipher)
@@ -18,6 +19,7 @@ pub fn encipher(token: &[u8], format: Format<'_>, text: &[u8]) -> Request {
         .integer(CIPHERTEXT_LENGTH, 600)
 }
 
+/// A request to decipher it.
 pub fn decipher(token: &[u8], format: Format<'_>, text: &[u8]) -> Request {
     use format_preserving_decipher::*;
     crate::support::Request::new(Verb::FormatPreservingDecipher)
@@ -30,6 +32,7 @@ pub fn decipher(token: &[u8], format: Format<'_>, text: &[u8]) -> Request {
         .integer(PLAINTEXT_LENGTH, 600)
 }
 
+/// A request to decipher it under one key and to encipher it under another.
 pub fn translate(keys: (&[u8], &[u8]), formats: (Format<'_>, Format<'_>), text: &[u8]) -> Request {
     use format_preserving_translate::*;
     let (from, to) = formats;

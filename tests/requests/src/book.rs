@@ -1,6 +1,6 @@
 //! Private keys under AES transport keys by their layouts alone: tokens opened and made by OpenSSL.
 
-use crate::uses::wrapped::pattern;
+use crate::wrapped::pattern;
 use openssl::aes::{AesKey, unwrap_key, wrap_key};
 use openssl::bn::BigNumContext;
 use openssl::ec::{EcGroup, EcKey, PointConversionForm};
@@ -35,6 +35,7 @@ fn wrapped(key: &[u8], value: &[u8], hash: Option<[u8; 32]>) -> Vec<u8> {
     out
 }
 
+/// The two bytes of a token from here on, as a number.
 pub fn half(token: &[u8], at: usize) -> usize {
     usize::from(u16::from_be_bytes([token[at], token[at + 1]]))
 }

@@ -12,11 +12,15 @@ use wire::verb::{key_generate, key_generate2, key_part_import};
 
 /// A key to be tried.
 pub struct Sample {
+    /// The name of the kind of key, as the page of uses has it.
     pub name: String,
+    /// A token of it.
     pub token: Vec<u8>,
+    /// The form of the token.
     pub kind: SampleKind,
 }
 
+/// The form of a token.
 pub enum SampleKind {
     /// A wrapped DES key of this control vector and length.
     Des(ControlVector, usize),
@@ -26,6 +30,7 @@ pub enum SampleKind {
     Rsa(Usage),
     /// An elliptic-curve key under the master key.
     Ecc(Usage),
+    /// None of these.
     Other,
 }
 

@@ -1,8 +1,8 @@
 //! The requests of the PIN verbs, of which all but the key that is tried is right.
 
-use super::ways::entered2;
+use crate::keys::entered2;
 use crate::pin;
-use crate::pin::requests2::{PAN, TWELVE, aes_profile, field4, translate2, under4};
+use crate::pin2::{PAN, TWELVE, aes_profile, field4, translate2, under4};
 use crate::support::{Request, entered};
 use cca::Processor;
 use token::variable::VariableType;
@@ -13,21 +13,30 @@ const BLOCK: &[u8; 8] = b"8 bytes.";
 
 /// What keys of ISO-4 are for.
 pub const PIN_IN: &[&str] = &["DECRYPT", "PINXLATE", "REFORMAT", "RFMT4TO1", "EPINVER", "CPINGENA", "ISO-4"];
+/// The uses of an AES key of PIN blocks that leave.
 pub const PIN_OUT: &[&str] = &["ENCRYPT", "PINXLATE", "REFORMAT", "RFMT1TO4", "EPINGEN", "CPINENC", "ISO-4"];
 
 /// Keys of one value for PINs, for every step, and two halves for card verification values.
 pub struct PinKeys {
+    /// Makes PINs.
     pub generating: Vec<u8>,
+    /// Verifies PINs.
     pub verifying: Vec<u8>,
+    /// PIN blocks arrive under it.
     pub inbound: Vec<u8>,
+    /// PIN blocks leave under it.
     pub outbound: Vec<u8>,
+    /// The first half of a CVV key.
     pub cvv_a: Vec<u8>,
+    /// The second half of a CVV key.
     pub cvv_b: Vec<u8>,
     /// Of card security codes.
     pub codes: Vec<u8>,
-    /// Keys of AES of [`pin::KEY`]: for blocks of ISO-4, and for proofs of a change.
+    /// AES blocks arrive under it.
     pub aes_inbound: Vec<u8>,
+    /// AES blocks leave under it.
     pub aes_outbound: Vec<u8>,
+    /// Verifies the proof of a change of PINs.
     pub proving: Vec<u8>,
 }
 
@@ -116,12 +125,12 @@ impl PinKeys {
                 let plain = pin::profile("ISO-0", "");
                 let block = pin::under(&pin::KEY, &pin::iso0("1234", TWELVE));
                 let side = (&self.inbound[..], &plain[..], TWELVE, &block[..]);
-                vec![pin::requests2::compare(&["REFPIN"], &[], side, side, 0)]
+                vec![crate::pin2::compare(&["REFPIN"], &[], side, side, 0)]
             }
             Verb::RecoverPinFromOffset => {
                 let keys = (&self.outbound[..], &self.generating[..]);
                 let elements = [pin::TABLE, "1122334455667788", ""];
-                vec![pin::requests2::recover(keys, &pin::profile("ISO-0", ""), TWELVE, "1234", elements)]
+                vec![crate::pin2::recover(keys, &pin::profile("ISO-0", ""), TWELVE, "1234", elements)]
             }
             Verb::EncryptedPinVerify => {
                 let keys = (&self.inbound[..], &self.verifying[..]);

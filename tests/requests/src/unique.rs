@@ -1,7 +1,7 @@
 //! Requests of Unique_Key_Derive, and keys of known values.
 
+use crate::keys::{AES_TRANSPORT, TRANSPORT, entered2, skeleton_of};
 use crate::support::{Reply, Request, entered, processor, skeleton, sym_key};
-use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2, skeleton_of};
 use cca::Processor;
 use token::variable::VariableType;
 use wire::point::PointSet;
@@ -74,16 +74,20 @@ pub fn everything() -> &'static PointSet {
 
 /// Keys of known values.
 pub struct Keys {
+    /// The processor that has the keys.
     pub processor: Processor,
     /// KEYGENKY of [`BASE`].
     pub base: Vec<u8>,
     /// DKYGENKY of [`AES_BASE`], for every type.
     pub aes_base: Vec<u8>,
+    /// A DES key for keys that leave.
     pub exporter: Vec<u8>,
+    /// An AES key for keys that leave.
     pub aes_exporter: Vec<u8>,
 }
 
 impl Keys {
+    /// The keys, in a processor of their own.
     pub fn new() -> Self {
         let mut processor = processor();
         let of_aes = VariableType::DkyGenKy;
@@ -129,7 +133,9 @@ pub fn aes(key_type: VariableType, words: &[&str]) -> Vec<u8> {
     skeleton_of(key_type, words)
 }
 
+/// The uses of an AES key of arriving PIN blocks.
 pub const PIN_IN: &[&str] = &["DECRYPT", "PINXLATE", "ISO-4"];
+/// The uses of an AES key of PIN blocks that leave.
 pub const PIN_OUT: &[&str] = &["ENCRYPT", "PINXLATE", "ISO-4"];
 
 /// A label where a token is to be.
@@ -139,6 +145,7 @@ pub fn label() -> Vec<u8> {
 
 /// What is tried with every key.
 pub struct Tried {
+    /// The base derivation key.
     pub base: Vec<u8>,
     aes_base: Vec<u8>,
     exporter: Vec<u8>,
@@ -147,6 +154,7 @@ pub struct Tried {
 }
 
 impl Tried {
+    /// The keys, in a processor of their own.
     pub fn new() -> Self {
         let mut keys = Keys::new();
         let fields = ["CIPHER", "MAC", "IPINENC"].map(|name| keys.des(name, &["NO-XPORT"]));

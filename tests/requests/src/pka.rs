@@ -17,6 +17,7 @@ use wire::verb::{Filled, Key, Room, TypedAsk};
 /// An answer, or the codes of a refusal.
 pub type Answered = Result<Vec<u8>, Codes>;
 
+/// A processor with all master keys.
 pub fn processor() -> Processor {
     with_keys(true, &[1, 2, 3, 4], &[0; 4])
 }
@@ -29,6 +30,7 @@ pub fn with_keys(weak_algorithms: bool, current: &[u8; 4], old: &[u8; 4]) -> Pro
     processor
 }
 
+/// What hands over master keys of these repetitions; 0 leaves one empty.
 pub fn handout(domain: u16, current: &[u8; 4], old: &[u8; 4]) -> Handout {
     let key = |register: Register, byte: u8| -> Vec<u8> {
         if byte == 0 {
@@ -88,14 +90,17 @@ pub fn keywords(words: &[&str]) -> Vec<u8> {
     words.iter().flat_map(|word| format!("{word:<8}").into_bytes()).collect()
 }
 
+/// Room for any token, in bytes.
 pub const CAPACITY: i64 = 2500;
 
+/// A skeleton, or a token of a clear key.
 pub fn token_build(processor: &mut Processor, words: &[&str], structure: &[u8], name: &[u8]) -> Answered {
     let rules = keywords(words);
     let arguments = build_arguments(words.len(), &rules, structure, name);
     answered(ask(processor, &arguments, wire::verb::pka_key_token_build::TOKEN))
 }
 
+/// A request for a skeleton.
 pub fn build_arguments<'a>(
     count: usize,
     rules: &'a [u8],
@@ -112,10 +117,12 @@ pub fn build_arguments<'a>(
     arguments
 }
 
+/// A key of a skeleton.
 pub fn key_generate(processor: &mut Processor, words: &[&str], skeleton: &[u8]) -> Answered {
     key_generate_into(processor, words, skeleton, CAPACITY)
 }
 
+/// A key of a skeleton, in a field of this length.
 pub fn key_generate_into(
     processor: &mut Processor,
     words: &[&str],
@@ -133,10 +140,12 @@ pub fn key_generate_into(
     answered(ask(processor, &arguments, GENERATED_KEY_IDENTIFIER))
 }
 
+/// The key of a clear or external token, under the master key.
 pub fn key_import(processor: &mut Processor, source: &[u8]) -> Answered {
     key_import_into(processor, source, CAPACITY as usize)
 }
 
+/// The same, in a field of this length.
 pub fn key_import_into(processor: &mut Processor, source: &[u8], capacity: usize) -> Answered {
     use wire::verb::pka_key_import::*;
     let request = Ask {
@@ -148,6 +157,7 @@ pub fn key_import_into(processor: &mut Processor, source: &[u8], capacity: usize
     answered(ask(processor, &request.arguments(&mut Filled::default()), TARGET_KEY_IDENTIFIER))
 }
 
+/// The public half of a key.
 pub fn public_key_extract(processor: &mut Processor, source: &[u8], capacity: i64) -> Answered {
     use wire::verb::pka_public_key_extract::*;
     let request =
@@ -155,10 +165,12 @@ pub fn public_key_extract(processor: &mut Processor, source: &[u8], capacity: i6
     answered(ask(processor, &request.arguments(&mut Filled::default()), TARGET_KEY_TOKEN))
 }
 
+/// A value enciphered with a public key.
 pub fn encrypt(processor: &mut Processor, words: &[&str], key: &[u8], value: &[u8]) -> Answered {
     encrypt_into(processor, words, key, value, CAPACITY)
 }
 
+/// A value enciphered with a public key, in a field of this length.
 pub fn encrypt_into(
     processor: &mut Processor,
     words: &[&str],
@@ -176,10 +188,12 @@ pub fn encrypt_into(
     answered(ask(processor, &arguments, RSA_ENCIPHER))
 }
 
+/// The value of a block, deciphered with a private key.
 pub fn decrypt(processor: &mut Processor, words: &[&str], key: &[u8], block: &[u8]) -> Answered {
     decrypt_into(processor, words, key, block, CAPACITY)
 }
 
+/// The value of a block, in a field of this length.
 pub fn decrypt_into(
     processor: &mut Processor,
     words: &[&str],
@@ -197,10 +211,12 @@ pub fn decrypt_into(
     answered(ask(processor, &arguments, KEY_VALUE))
 }
 
+/// A signature.
 pub fn sign(processor: &mut Processor, words: &[&str], key: &[u8], data: &[u8]) -> Answered {
     sign_into(processor, words, key, data, CAPACITY)
 }
 
+/// A request for a signature.
 pub fn sign_arguments<'a>(count: usize, rules: &'a [u8], key: &'a [u8], data: &'a [u8]) -> Arguments<'a> {
     use wire::verb::digital_signature_generate::*;
     let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
@@ -211,6 +227,7 @@ pub fn sign_arguments<'a>(count: usize, rules: &'a [u8], key: &'a [u8], data: &'
     arguments
 }
 
+/// A signature, in a field of this length.
 pub fn sign_into(
     processor: &mut Processor,
     words: &[&str],
@@ -238,6 +255,7 @@ pub fn verify(processor: &mut Processor, words: &[&str], key: &[u8], data: &[u8]
     run(processor, &arguments).1
 }
 
+/// A symmetric key under a public key.
 pub fn export(processor: &mut Processor, words: &[&str], key: &[u8], rsa: &[u8]) -> Answered {
     let rules = keywords(words);
     use wire::verb::symmetric_key_export::*;
@@ -271,10 +289,12 @@ pub fn import_codes(
     ask(processor, &arguments, TARGET_KEY_IDENTIFIER)
 }
 
+/// The symmetric key of a block under a public key.
 pub fn import(processor: &mut Processor, words: &[&str], block: &[u8], rsa: &[u8]) -> Answered {
     answered(import_codes(processor, words, block, rsa, 64))
 }
 
+/// A request for an operation with a clear RSA key.
 pub fn clear_arguments<'a>(verb: Verb, key: &'a [u8], data: &'a [u8]) -> Arguments<'a> {
     use wire::verb::clear_rsa_private::*;
     let mut arguments = Arguments::new(verb);
@@ -284,6 +304,7 @@ pub fn clear_arguments<'a>(verb: Verb, key: &'a [u8], data: &'a [u8]) -> Argumen
     arguments
 }
 
+/// The outcome of an operation with a clear RSA key.
 pub fn clear(processor: &mut Processor, verb: Verb, key: &[u8], data: &[u8]) -> Answered {
     let arguments = clear_arguments(verb, key, data);
     answered(ask(processor, &arguments, wire::verb::clear_rsa_private::RESULT))
@@ -299,6 +320,7 @@ pub fn openssl_key(bits: u32) -> &'static Rsa<Private> {
     KEYS[index].get_or_init(|| Rsa::generate(bits).unwrap())
 }
 
+/// A number in as few bytes as hold it.
 pub fn number(number: &BigNumRef) -> Vec<u8> {
     number.to_vec()
 }
@@ -364,6 +386,7 @@ pub fn internal_token(processor: &mut Processor, kind: &str, usage: &str, key: &
     key_import(processor, &clear).unwrap()
 }
 
+/// The token of the public half of a key.
 pub fn public_token(processor: &mut Processor, key: &Rsa<Private>) -> Vec<u8> {
     token_build(processor, &["RSA-PUBL"], &me_structure(key, false), &[]).unwrap()
 }

@@ -29,6 +29,7 @@ pub fn with_points(points: &[wire::point::Point]) -> &'static PointSet {
     Box::leak(Box::new(set))
 }
 
+/// The bytes of hexadecimal digits.
 pub fn hex<const N: usize>(text: &str) -> [u8; N] {
     std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
 }
@@ -50,6 +51,7 @@ pub fn data(elements: [&str; 3]) -> Vec<u8> {
 
 /// Tokens of known keys.
 pub struct Keys {
+    /// The processor that has the keys.
     pub processor: Processor,
     /// PINGEN of [`KEY`], for every method and step.
     pub generating: Vec<u8>,
@@ -57,14 +59,18 @@ pub struct Keys {
     pub verifying: Vec<u8>,
     /// IPINENC and OPINENC of [`KEY`] and of [`OTHER`], for every step.
     pub inbound: Vec<u8>,
+    /// A key for PIN blocks that leave.
     pub outbound: Vec<u8>,
+    /// Another key for PIN blocks that arrive.
     pub other_inbound: Vec<u8>,
+    /// The same key for PIN blocks that leave.
     pub other_outbound: Vec<u8>,
     /// KEYGENKY of [`KEY`] for DUKPT.
     pub deriving: Vec<u8>,
 }
 
 impl Keys {
+    /// The keys, in a processor of their own.
     pub fn new() -> Self {
         let mut processor = processor();
         let mut make =
@@ -104,6 +110,7 @@ pub fn iso0(pin: &str, pan: &str) -> [u8; 8] {
     (field ^ digits(pan)).to_be_bytes()
 }
 
+/// A request to translate a PIN block.
 pub fn translate(
     keys: (&[u8], &[u8]),
     words: &[&str],
@@ -124,6 +131,7 @@ pub fn translate(
         .integer(SEQUENCE_NUMBER, 1234)
 }
 
+/// A request to verify the PIN of a block.
 pub fn verify(
     keys: (&[u8], &[u8]),
     words: &[&str],
@@ -145,6 +153,7 @@ pub fn verify(
         .bytes(DATA_ARRAY, data(elements))
 }
 
+/// A request for the PIN, or its offset or value, of these elements.
 pub fn generate(key: &[u8], method: &str, lengths: (i64, i64), elements: [&str; 3]) -> Request {
     use clear_pin_generate::*;
     crate::support::Request::new(Verb::ClearPinGenerate)
@@ -155,6 +164,7 @@ pub fn generate(key: &[u8], method: &str, lengths: (i64, i64), elements: [&str; 
         .bytes(DATA_ARRAY, data(elements))
 }
 
+/// A request for the offset or value of the PIN of a block.
 pub fn alternate(
     keys: (&[u8], &[u8]),
     words: &[&str],
@@ -176,6 +186,7 @@ pub fn alternate(
         .bytes(DATA_ARRAY, data(elements))
 }
 
+/// A request for a block of a PIN that is made.
 pub fn encrypted(
     keys: (&[u8], &[u8]),
     method: &str,
@@ -196,6 +207,7 @@ pub fn encrypted(
         .integer(SEQUENCE_NUMBER, 12)
 }
 
+/// A request for a block of a clear PIN.
 pub fn encrypt(key: &[u8], words: &[&str], pin: &str, profile: &[u8], pan: &str) -> Request {
     use clear_pin_encrypt::*;
     crate::support::Request::new(Verb::ClearPinEncrypt)
@@ -207,6 +219,7 @@ pub fn encrypt(key: &[u8], words: &[&str], pin: &str, profile: &[u8], pan: &str)
         .integer(SEQUENCE_NUMBER, 99999)
 }
 
+/// A request for a CVV.
 pub fn value(keys: (&[u8], &[u8]), words: &[&str], card: [&str; 3]) -> Request {
     Request::new(Verb::CvvGenerate)
         .rules(words)
@@ -217,6 +230,7 @@ pub fn value(keys: (&[u8], &[u8]), words: &[&str], card: [&str; 3]) -> Request {
         .bytes(cvv_generate::CVV_KEY_B_IDENTIFIER, keys.1)
 }
 
+/// A request to verify a CVV.
 pub fn verified(keys: (&[u8], &[u8]), words: &[&str], card: [&str; 3], value: &str) -> Request {
     Request::new(Verb::CvvVerify)
         .rules(words)
@@ -238,6 +252,7 @@ pub fn codes_of(key: &[u8], words: &[&str], card: &str) -> Request {
         .integer(VALIDATION_VALUES_LENGTH, 12)
 }
 
+/// A request to verify card security codes.
 pub fn code_verified(key: &[u8], words: &[&str], card: &str, codes: &str) -> Request {
     use transaction_validation::{VALIDATION_VALUES, VALIDATION_VALUES_LENGTH};
     codes_of(key, words, card).counted(VALIDATION_VALUES_LENGTH, VALIDATION_VALUES, codes)

@@ -86,6 +86,7 @@ pub fn processor_with(weak_algorithms: bool) -> Processor {
 #[derive(Clone)]
 pub struct Request {
     verb: Verb,
+    /// The domain of the request.
     pub domain: u16,
     points: &'static PointSet,
     values: Vec<Value>,
@@ -99,6 +100,7 @@ enum Value {
 }
 
 impl Request {
+    /// A request in which every parameter is empty or 0.
     pub fn new(verb: Verb) -> Self {
         let values = vec![Value::Absent; verb.entry().parameters.len()];
         Self { verb, domain: DOMAIN, points: &BUILT_IN[0].points, values }
@@ -110,21 +112,25 @@ impl Request {
         self
     }
 
+    /// In this domain.
     pub fn domain(mut self, domain: u16) -> Self {
         self.domain = domain;
         self
     }
 
+    /// With this integer at a position.
     pub fn integer(mut self, position: usize, value: i64) -> Self {
         self.values[position] = Value::Integer(value);
         self
     }
 
+    /// With these bytes at a position.
     pub fn bytes(mut self, position: usize, value: impl AsRef<[u8]>) -> Self {
         self.values[position] = Value::Bytes(value.as_ref().to_vec());
         self
     }
 
+    /// With these bytes at a position, and their length at another.
     pub fn counted(self, length: usize, position: usize, value: impl AsRef<[u8]>) -> Self {
         let count = value.as_ref().len() as i64;
         self.integer(length, count).bytes(position, value)
@@ -139,6 +145,7 @@ impl Request {
         self.integer(count, keywords.len() as i64).bytes(position, text)
     }
 
+    /// The request as cards take it.
     pub fn payload(&self) -> Vec<u8> {
         let mut arguments = Arguments::new(self.verb);
         for (position, value) in self.values.iter().enumerate() {
@@ -153,6 +160,7 @@ impl Request {
         payload
     }
 
+    /// The verb.
     pub fn verb(&self) -> Verb {
         self.verb
     }
@@ -200,20 +208,26 @@ impl Request {
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
+    /// The verb.
     pub verb: Verb,
+    /// Return and reason code.
     pub codes: Codes,
+    /// The answer as cards give it.
     pub payload: Vec<u8>,
 }
 
 impl Reply {
+    /// The answer, parameter by parameter.
     pub fn arguments(&self) -> Arguments<'_> {
         Arguments::read_reply(self.verb, &self.payload).unwrap()
     }
 
+    /// The bytes at a position.
     pub fn bytes(&self, position: usize) -> Vec<u8> {
         self.arguments().bytes(position).to_vec()
     }
 
+    /// The integer at a position.
     pub fn integer(&self, position: usize) -> i64 {
         self.arguments().integer(position)
     }

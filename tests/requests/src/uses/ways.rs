@@ -18,12 +18,12 @@ use wire::verb::{
 
 pub use super::others::Others;
 use super::others::digest_info;
-pub use super::pairs::*;
-pub use super::requests::*;
-use super::wrapped::{made, unwrapped};
+use crate::book::foreign_ecc;
 use crate::format_preserving;
-use crate::pka_transport_aes::book::foreign_ecc;
+pub use crate::keys::*;
+pub use crate::pairs::*;
 use crate::support::{Request, aes_key, generate, mac, part, verify};
+use crate::wrapped::{made, unwrapped};
 
 const CAPACITY: i64 = 2500;
 const TEXT: [u8; 16] = *b"sixteen bytes...";

@@ -1,17 +1,19 @@
 //! Requests of Encrypted_PIN_Translate2, Encrypted_PIN_Verify2 and Recover_PIN_From_Offset, and blocks of ISO-4 by
 //! OpenSSL.
 
-use super::requests::{data, hex, profile};
 use crate::peer::{aes_ecb, xor};
+use crate::pin::{data, hex, profile};
 use wire::verb::{Verb, encrypted_pin_translate2, encrypted_pin_verify2, recover_pin_from_offset};
 
 /// The PAN of the requests, whole, and as blocks of 8 bytes have it.
 pub const PAN: &str = "4012345678909";
+/// The twelve digits of a PAN that formats take.
 pub const TWELVE: &str = "401234567890";
 
 /// Sides of a request: keys, profiles, PANs.
 pub type Sides<'a> = ((&'a [u8], &'a [u8]), (&'a [u8], &'a [u8]), (&'a str, &'a str));
 
+/// A request to translate a PIN block, of AES or DES keys.
 pub fn translate2(
     words: &[&str],
     (keys, profiles, pans): Sides<'_>,
@@ -60,6 +62,7 @@ pub fn field4(pin: &str, rest: u64) -> [u8; 16] {
 /// A side: key, profile, PAN, block.
 pub type Side<'a> = (&'a [u8], &'a [u8], &'a str, &'a [u8]);
 
+/// A request to verify the PIN of a block by that of another.
 pub fn compare(
     words: &[&str],
     reference_words: &[&str],
@@ -88,6 +91,7 @@ pub fn compare(
         .bytes(REFERENCE_PAN_DATA, other.2)
 }
 
+/// A request for the PIN of an offset, in a block.
 pub fn recover(
     keys: (&[u8], &[u8]),
     profile: &[u8],

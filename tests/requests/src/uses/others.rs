@@ -1,11 +1,11 @@
 //! What the requests need beside the key that is tried: keys of every kind, and what was made with them.
 
-use super::pairs::{
+use super::pins::PinKeys;
+use crate::chip::Chips;
+use crate::keys::{AES_TRANSPORT, TRANSPORT, entered2, export2, generate_under, generate2, skeleton_of};
+use crate::pairs::{
     curve_token, derives, deriving_skeleton, internal, public_part, rsa_skeleton, rsa_structure,
 };
-use super::pins::PinKeys;
-use super::requests::{AES_TRANSPORT, TRANSPORT, entered2, export2, generate_under, generate2, skeleton_of};
-use crate::chip::Chips;
 use crate::support::{Request, entered, generate, imported, processor};
 use crate::unique::Tried;
 use cca::Processor;
@@ -23,6 +23,7 @@ const TEXT: [u8; 16] = *b"sixteen bytes...";
 
 /// What requests need beside the key that is tried: all of one RSA key.
 pub struct Others {
+    /// The processor that has the keys.
     pub processor: Processor,
     /// A clear private key that may sign and decipher.
     pub clear: Vec<u8>,
@@ -36,35 +37,47 @@ pub struct Others {
     pub tls: Vec<u8>,
     /// What asks for a key like it.
     pub skeleton: Vec<u8>,
+    /// A text under a data key.
     pub enciphered_text: Vec<u8>,
+    /// A key under an RSA key.
     pub enciphered_key: Vec<u8>,
+    /// A signature of an RSA key.
     pub signature: Vec<u8>,
     /// A DATA key of DES, of double length.
     pub data: Vec<u8>,
-    /// Key-encrypting keys of one value, for every use of their side.
+    /// A DES key-encrypting key of one value, for every use of its side.
     pub importer: Vec<u8>,
+    /// The same value for keys that leave.
     pub exporter: Vec<u8>,
-    /// A MAC key and a DATA key under that value.
+    /// A MAC key under that value.
     pub external_mac: Vec<u8>,
+    /// A DATA key under that value.
     pub external_data: Vec<u8>,
-    /// What asks for an RSA key under a transport key, and such a key under that value.
+    /// Asks for an RSA key under a transport key.
     pub crt_skeleton: Vec<u8>,
+    /// Such a key under that value.
     pub external_rsa: Vec<u8>,
+    /// An RSA key that may go under another transport key.
     pub translatable_rsa: Vec<u8>,
+    /// The transport key of private keys that arrive.
     pub private_importer: Vec<u8>,
     /// A CIPHER skeleton of variable length.
     pub variable: Vec<u8>,
     /// Keys of a curve that DATA keys of AES, CIPHER keys of AES, and DATA keys of DES of 128 bits are derived with.
     pub deriving: [Vec<u8>; 3],
-    /// AES key-encrypting keys of one value, for every use of their side.
+    /// Asks for a key of a curve.
     pub curve_skeleton: Vec<u8>,
+    /// A deriving key under a transport key.
     pub deriving_outside: Vec<u8>,
+    /// An AES key-encrypting key of one value, for every use of its side.
     pub aes_importer: Vec<u8>,
+    /// The same value for keys that leave.
     pub aes_exporter: Vec<u8>,
-    /// A CIPHER key, and the same under that value.
+    /// A CIPHER key of variable length.
     pub variable_key: Vec<u8>,
     /// A CIPHER key that only translates.
     pub only_translating: Vec<u8>,
+    /// The same key under that AES value.
     pub external_variable: Vec<u8>,
     /// An HMAC key under the RSA key.
     pub external_hmac: Vec<u8>,

@@ -1,10 +1,11 @@
 //! What the tests of one program assert of the verbs: the keywords with which each was answered, and the codes with
 //! which it was refused.
 //!
-//! `<program>.txt` beside this file is what they assert. docs/verbs.md prints it, and `tests/house/tests/exercised.rs`
-//! holds it against the verb table and the verbs' own pages: a keyword or a refusal without a test fails there. The
-//! test here runs all others of its program once more and looks whether each of them still asserts what the file says.
-//! `CRYPTAND_BLESS=1 cargo test --release -p cca exercised` writes the files anew.
+//! `crates/cca/tests/exercised/<program>.txt` is what they assert. docs/verbs.md prints it, and
+//! `tests/house/tests/exercised.rs` holds it against the verb table and the verbs' own pages: a keyword or a refusal
+//! without a test fails there. Each program calls [`check`], which runs all other tests of the program once more and
+//! looks whether each of them still asserts what the file says. `CRYPTAND_BLESS=1 cargo test --release -p cca
+//! exercised` writes the files anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -55,16 +56,19 @@ fn keywords(verb: Verb, payload: &[u8]) -> Vec<String> {
     words.map(|word| String::from_utf8_lossy(word).trim_end().to_owned()).collect()
 }
 
-#[test]
-fn what_the_tests_assert_is_what_their_file_says() {
-    let program = env!("CARGO_CRATE_NAME");
+/// Runs the other tests of a program of tests, and compares what they assert with the program's file in this folder.
+/// `CRYPTAND_BLESS` in the environment writes the file; what a run notes goes into the folder `scratch`.
+///
+/// # Panics
+/// If a test fails, or no longer asserts what the file says.
+pub fn check(program: &str, folder: &Path, scratch: &Path) {
     let is_blessed = std::env::var_os("CRYPTAND_BLESS").is_some();
     // Some tests choose at random: what only a few runs assert does not go into the file.
     let runs: Vec<BTreeSet<String>> =
-        (0..if is_blessed { 3 } else { 1 }).map(|_| asserted(program)).collect();
+        (0..if is_blessed { 3 } else { 1 }).map(|_| asserted(program, scratch)).collect();
     let always = runs[0].iter().filter(|line| runs.iter().all(|run| run.contains(*line)));
     let found: BTreeSet<&str> = always.map(String::as_str).collect();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/exercised/{program}.txt"));
+    let page = folder.join(format!("{program}.txt"));
     if is_blessed {
         fs::write(&page, written(&found)).unwrap();
     }
@@ -72,13 +76,14 @@ fn what_the_tests_assert_is_what_their_file_says() {
     let gone: Vec<String> = lines(&committed).filter(|line| !found.contains(line.as_str())).collect();
     assert!(
         gone.is_empty() && !committed.is_empty(),
-        "tests/exercised/{program}.txt says what no test asserts (CRYPTAND_BLESS=1 writes it anew): {gone:#?}"
+        "{} says what no test asserts (CRYPTAND_BLESS=1 writes it anew): {gone:#?}",
+        page.display()
     );
 }
 
 /// Runs all other tests of this program, and gives what they assert.
-fn asserted(program: &str) -> BTreeSet<String> {
-    let record = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exercised-{program}"));
+fn asserted(program: &str, scratch: &Path) -> BTreeSet<String> {
+    let record = scratch.join(format!("exercised-{program}"));
     let _ = fs::remove_file(&record);
     let run = Command::new(std::env::current_exe().unwrap())
         // The matrix of key types asserts nothing of single requests, and writes its own page.
@@ -95,7 +100,7 @@ fn asserted(program: &str) -> BTreeSet<String> {
 fn written(found: &BTreeSet<&str>) -> String {
     let mut text = String::from(
         "What the tests of this program assert of each verb: with which keywords it was answered (done), which it does not serve\n\
-         (unserved), and with which codes it answered (codes). Made by tests/exercised/mod.rs.\n",
+         (unserved), and with which codes it answered (codes). Made by tests/requests/src/exercised.rs.\n",
     );
     let mut verbs: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for line in found {

@@ -1,11 +1,11 @@
 //! The requests of the verbs of key blocks, of which all but the key that is tried is right.
 
 use super::ways::Others;
-use super::wrapped::unwrapped;
-use crate::key_block::requests::{combine, export, import};
-use crate::key_block::twin;
+use crate::key_block::{combine, export, import};
 use crate::peer;
 use crate::support::{Request, aes_key, sym_key};
+use crate::twin;
+use crate::wrapped::unwrapped;
 use token::VariableToken;
 use token::variable::VariableKey;
 use wire::point::PointSet;

@@ -43,6 +43,7 @@ fn run(cipher: Cipher, key: &[u8], iv: Option<&[u8]>, encipher: bool, data: &[u8
     out
 }
 
+/// The exclusive-or of two texts.
 pub fn xor(one: &[u8], two: &[u8]) -> Vec<u8> {
     one.iter().zip(two).map(|(one, two)| one ^ two).collect()
 }

@@ -13,6 +13,7 @@ use wire::verb::{
 pub const ISSUER: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();
 /// Another.
 pub const OTHER_ISSUER: [u8; 16] = 0x2315_2070_0123_4557_8998_BABA_DCDC_FEFEu128.to_be_bytes();
+/// The PAN of the cards.
 pub const PAN: &str = "1234567890123456";
 const CARD_PAN: &str = PAN;
 /// The card's blocks of [`PAN`] with sequence number 01.
@@ -20,6 +21,7 @@ pub const CARD: [u8; 16] = 0x3456_7890_1234_5601_CBA9_876F_EDCB_A9FEu128.to_be_b
 /// The card's key under [`ISSUER`].
 pub const CARD_KEY: [u8; 16] = 0xA7CD_8A64_4A2F_A829_D067_5210_C4B0_01F1u128.to_be_bytes();
 
+/// A request for a key that is derived, in a token of fixed length.
 pub fn derive(generating: &[u8], words: &[&str], data: &[u8], made: &[u8]) -> Request {
     use diversified_key_generate::*;
     crate::support::Request::new(Verb::DiversifiedKeyGenerate)
@@ -35,6 +37,7 @@ pub fn derived(request: &Request, processor: &mut Processor) -> Vec<u8> {
     request.ok(processor).bytes(diversified_key_generate::GENERATED_KEY_ID)
 }
 
+/// A request for a key that is derived, in a token of variable length.
 pub fn derive2(generating: &[u8], words: &[&str], data: &[u8], made: &[u8]) -> Request {
     use diversified_key_generate2::*;
     crate::support::Request::new(Verb::DiversifiedKeyGenerate2)
@@ -48,15 +51,23 @@ pub fn derive2(generating: &[u8], words: &[&str], data: &[u8], made: &[u8]) -> R
 /// What is asked of a transaction.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
+    /// Keywords.
     pub words: &'a [&'a str],
+    /// Digits of the PAN, and the sequence number.
     pub pan: &'a str,
+    /// What the cryptogram is of.
     pub text: &'a [u8],
+    /// The card's counter of transactions.
     pub counter: [u8; 2],
+    /// The response code, for an answer to the card.
     pub code: &'a [u8],
+    /// The cryptogram to verify.
     pub cryptogram: [u8; 8],
+    /// The issuer's own data.
     pub own: &'a [u8],
 }
 
+/// A request for the cryptogram of a transaction, or for its verification.
 pub fn transaction(keys: (&[u8], &[u8]), asked: Asked<'_>) -> Request {
     use emv_transaction::*;
     crate::support::Request::new(Verb::EmvTransaction)
@@ -73,8 +84,10 @@ pub fn transaction(keys: (&[u8], &[u8]), asked: Asked<'_>) -> Request {
         .counted(RESERVED1_LENGTH, RESERVED1, asked.own)
 }
 
+/// The number that a terminal chose.
 pub const UNPREDICTABLE: [u8; 4] = [0x38, 0x04, 0x82, 0x3E];
 
+/// A request for a card's own key, under a transport key.
 pub fn card_key(issuer: &[u8], words: &[&str], pan: &str, transport: &[u8]) -> Request {
     use derive_icc_mk::*;
     crate::support::Request::new(Verb::DeriveIccMk)
@@ -90,6 +103,7 @@ const PAN_12: &str = "401234567890";
 /// The initialization vector of messages.
 const VECTOR: [u8; 8] = [9, 8, 7, 6, 5, 4, 3, 2];
 
+/// A request for a message that carries a key.
 pub fn message_of_key(key: &[u8], session: &[u8], words: &[&str], text: &[u8], offset: i64) -> Request {
     use secure_messaging_for_keys::*;
     crate::support::Request::new(Verb::SecureMessagingForKeys)
@@ -154,30 +168,40 @@ pub fn pin_change(keys: [&[u8]; 4], words: &[&str], data: &[u8], blocks: (&[u8],
 pub struct Chips {
     /// DKYGENKY of [`ISSUER`]: DMAC at both levels, DMPIN and DDATA at level 1, DALL.
     pub cryptograms: Vec<u8>,
+    /// Deriving keys of cryptograms.
     pub cryptograms_above: Vec<u8>,
+    /// Deriving keys of PINs in messages.
     pub pins_above: Vec<u8>,
+    /// Deriving keys of messages.
     pub data_above: Vec<u8>,
+    /// A deriving key of any use.
     pub any: Vec<u8>,
     /// KEYGENKY with CLR8-ENC of it.
     pub single: Vec<u8>,
     /// SECMSG keys of it.
     pub key_messages: Vec<u8>,
+    /// A key of messages of PINs.
     pub pin_messages: Vec<u8>,
     /// DKYGENKY with DMPIN, at level 0, and IPINENC of it.
     pub pins: Vec<u8>,
+    /// A key of arriving PIN blocks.
     pub inbound: Vec<u8>,
     /// A MAC key of it.
     pub mac: Vec<u8>,
     /// Skeletons: MAC of both lengths, and what level 1 makes.
     pub mac_skeleton: Vec<u8>,
+    /// A MAC key of single length.
     pub mac_single: Vec<u8>,
+    /// A skeleton of what is derived of a derived key.
     pub below_skeleton: Vec<u8>,
     /// An AES DKYGENKY key that derives MAC keys, and a skeleton of one.
     pub aes: Vec<u8>,
+    /// A skeleton of an AES key.
     pub aes_skeleton: Vec<u8>,
 }
 
 impl Chips {
+    /// Keys that this processor enters.
     pub fn new(processor: &mut Processor) -> Self {
         let mut make = |key_type: &str, words: &[&str]| entered(processor, key_type, words, &ISSUER);
         let mut chips = Self {

@@ -1,7 +1,7 @@
 //! Requests of the verbs of key blocks, and protection keys of known values.
 
+use crate::keys::{AES_TRANSPORT, TRANSPORT, entered2};
 use crate::support::{Reply, Request, entered, part, processor};
-use crate::uses::ways::{AES_TRANSPORT, TRANSPORT, entered2};
 use cca::Processor;
 use token::DesToken;
 use token::control_vector::{ControlVector, KeyForm, bit};
@@ -14,10 +14,15 @@ const CAPACITY: i64 = 10_000;
 
 /// A processor with protection keys of one value on both sides: of DES and of AES.
 pub struct Keys {
+    /// The processor that has the keys.
     pub processor: Processor,
+    /// A DES key for blocks that leave.
     pub exporter: Vec<u8>,
+    /// The same key for blocks that arrive.
     pub importer: Vec<u8>,
+    /// An AES key for blocks that leave.
     pub aes_exporter: Vec<u8>,
+    /// The same key for blocks that arrive.
     pub aes_importer: Vec<u8>,
 }
 
@@ -25,6 +30,7 @@ pub struct Keys {
 pub const PROTECTS: &[&str] = &["WR-TR31"];
 
 impl Keys {
+    /// The keys, in a processor of their own.
     pub fn new() -> Self {
         let mut processor = processor();
         Self {
@@ -77,6 +83,7 @@ pub fn with_points(points: &[Point]) -> &'static PointSet {
     Box::leak(Box::new(set))
 }
 
+/// A request for a block of this key.
 pub fn export(source: &[u8], kek: &[u8], words: &[&str]) -> Request {
     use tr31_key_export::*;
     crate::support::Request::new(Verb::Tr31KeyExport)
@@ -87,6 +94,7 @@ pub fn export(source: &[u8], kek: &[u8], words: &[&str]) -> Request {
         .integer(TR31_KEY_BLOCK_LENGTH, CAPACITY)
 }
 
+/// A request for the key of a block.
 pub fn import(block: &str, kek: &[u8], words: &[&str]) -> Request {
     use tr31_key_import::*;
     crate::support::Request::new(Verb::Tr31KeyImport)
@@ -96,6 +104,7 @@ pub fn import(block: &str, kek: &[u8], words: &[&str]) -> Request {
         .integer(OUTPUT_KEY_IDENTIFIER_LENGTH, CAPACITY)
 }
 
+/// A request for a CVV key of these two halves.
 pub fn combine(one: &[u8], other: &[u8], words: &[&str]) -> Request {
     use cvv_key_combine::*;
     crate::support::Request::new(Verb::CvvKeyCombine)
