@@ -13,9 +13,10 @@
 //! tell of answers only before the loop sleeps; and of what is still in flight nothing is looked at but one word a
 //! queue.
 //!
-//! Nothing here waits. Opening labels, attaching queues, waiting for a slot or a card, sending again what died with a
-//! card, verbs of the daemon and writes of records go on between calls; a request that cannot go on for
-//! [`Options::card_wait`](crate::Options::card_wait) fails.
+//! Nothing here waits; what a call does instead is in the table at the head of [`crate::request`]. Opening labels,
+//! attaching queues, waiting for a slot or a card, sending again what died with a card, verbs of the daemon and writes
+//! of records go on between calls; a request that cannot go on for [`Options::card_wait`](crate::Options::card_wait)
+//! fails.
 //!
 //! ```text
 //! submit --> Labels --> Waiting --> InFlight --answered--------> collect

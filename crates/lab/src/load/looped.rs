@@ -9,8 +9,8 @@ use engine::Engine;
 use facility::{Facility, Reply};
 use std::time::{Duration, Instant};
 
-/// Keeps a workload's jobs in flight from one loop, which sleeps on its descriptor while no answer is ready. Requests
-/// are made through `home`, which must reach a coprocessor.
+/// Keeps a workload's jobs in flight from one loop, which sleeps on its descriptor while no answer is ready, or looks
+/// again at once unless it `sleeps`. Requests are made through `home`, which must reach a coprocessor.
 pub(super) fn measure(
     workload: &Workload,
     engine: &Engine,
@@ -18,6 +18,7 @@ pub(super) fn measure(
     home: &Facility,
     tokens: &mut Tokens,
     context: Context<'_>,
+    sleeps: bool,
 ) -> Result<Outcome, LabError> {
     let mut maker = Maker::new(engine, home, tokens);
     let jobs = (0..workload.jobs).map(|job| maker.request(workload, job));
@@ -57,7 +58,7 @@ pub(super) fn measure(
             ended = now;
         }
         context.go_on()?;
-        if completions.in_flight() > 0 {
+        if sleeps && completions.in_flight() > 0 {
             completions.wait(None);
         }
     }

@@ -303,16 +303,22 @@ impl Target {
         Maker::new(&self.engine, home, &mut self.tokens).request(workload, job)
     }
 
-    /// Keeps a workload's jobs in flight from one event loop of `facility`.
+    /// Keeps a workload's jobs in flight from one event loop of `facility`, which `sleeps` while no answer is ready, or
+    /// looks again at once.
     ///
     /// # Errors
     /// As [`Target::run`].
-    pub(crate) fn looped(&mut self, facility: &Facility, workload: &Workload) -> Result<Outcome, LabError> {
+    pub(crate) fn looped(
+        &mut self,
+        facility: &Facility,
+        workload: &Workload,
+        sleeps: bool,
+    ) -> Result<Outcome, LabError> {
         let others = || (0.0, 0.0);
         let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
         let context = Context { stop: &self.stop, others: &others, window: None };
         on_card(workload).check()?;
-        looped::measure(workload, &self.engine, facility, home, &mut self.tokens, context)
+        looped::measure(workload, &self.engine, facility, home, &mut self.tokens, context, sleeps)
     }
 
     /// The home once more, opened as another program of it would.

@@ -67,13 +67,14 @@ impl Effort {
 type Group = fn(Effort, &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError>;
 
 /// The groups, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 12] = [
+const GROUPS: [(&str, Group); 13] = [
     ("full cards: 12 cards, 96 jobs", full::cards),
     ("isolated on cards beside OpenSSL in process", full::isolated),
     ("job counts through the facility", jobs::counts),
     ("lonely secure key", jobs::lonely),
     ("event loop: fill of passes", loops::fill),
     ("event loop: empty verbs", loops::empty),
+    ("event loop: one after another", loops::lonely),
     ("first request of a new process", loops::first),
     ("poll modes", poll::modes),
     ("fairness among tenants", tenants::fairness),

@@ -1,7 +1,7 @@
 //! One event loop: how full it keeps the passes of a card, empty verbs, and the first request of a new process.
 
 use super::groups::Groups;
-use super::{Effort, RSA, accelerators, full, in_turn, indices, on_cards, one};
+use super::{Effort, RSA, accelerators, compare, full, in_turn, indices, on_cards, one};
 use crate::cards::{bound, own};
 use crate::experiment::promise::{Measure, Promise};
 use crate::load::LabError;
@@ -40,7 +40,7 @@ pub(super) fn fill(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure
             let groups = groups.transpose()?;
             let fills = (0..effort.rounds).map(|_| {
                 let before = full::taken(&facility, &cards)?;
-                target.looped(&facility, &work)?;
+                target.looped(&facility, &work, true)?;
                 let after = full::taken(&facility, &cards)?;
                 Ok((after.0 - before.0) / (after.1 - before.1))
             });
@@ -66,7 +66,7 @@ pub(super) fn empty(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measur
     let rounds = in_turn(effort.rounds, |looped| {
         bound(own(0), || {
             Ok(match looped {
-                true => target.looped(&facility, &work)?.ops_per_s,
+                true => target.looped(&facility, &work, true)?.ops_per_s,
                 false => one(&mut target, &facility, &work)?.ops_per_s,
             })
         })
@@ -78,6 +78,27 @@ pub(super) fn empty(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measur
     Ok(vec![
         row.bounded_by("lines that go to and fro between two processors, and the card's time for a request"),
     ])
+}
+
+/// One empty verb after another through one card, caller and card a processor each: by a loop that never sleeps, and
+/// by calls that wait. What the loop takes longer is what the steps of a request cost beside a call.
+pub(super) fn lonely(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
+    let mut target = Target::throwaway(&Needs { processor: own(1), ..Needs::default() }, Arc::clone(stop))?;
+    let facility = on_cards(&target, PollMode::Adaptive)?;
+    let work = effort.work(Operation::Verb { verb: Verb::Null, key: None }, 1);
+    let rounds = in_turn(effort.rounds, |looped| {
+        bound(own(0), || {
+            let outcome = match looped {
+                true => target.looped(&facility, &work, false)?,
+                false => one(&mut target, &facility, &work)?,
+            };
+            Ok(1e9 / outcome.ops_per_s)
+        })
+    })?;
+    let (looped, calls): (Vec<f64>, Vec<f64>) = rounds.into_iter().unzip();
+    let case = "empty verbs through one card, 1 job, event loop that never sleeps";
+    let row = Measure::compared(case, "ns", "the same by calls", compare(&looped, &calls), None);
+    Ok(vec![row.bounded_by("hand-overs between two processors; the steps of a request between looks")])
 }
 
 /// From the start of a program's own code to the answer of its first request: greeting, attach and call.
