@@ -22,8 +22,6 @@ mod optional;
 mod parse;
 mod payload;
 #[cfg(test)]
-mod published;
-#[cfg(test)]
 mod tests;
 mod write;
 

@@ -106,3 +106,34 @@ fn no_module_is_named_mod() {
     let named: Vec<_> = paths.filter(|path| path.ends_with("/mod.rs") && !of_tests(path)).collect();
     assert!(named.is_empty(), "{named:?}");
 }
+
+/// Files that have a module of another place, with the reason.
+const FROM_ELSEWHERE: &[(&str, &str)] = &[
+    ("crates/card/benches/serving.rs", "starts cards as the room's tests do"),
+    ("crates/cardkeys/tests/cards.rs", "keys as the tests of openpgp make them"),
+    ("crates/daemon/tests/common/records.rs", "the store of another process is an example for users"),
+    ("crates/daemon/tests/over_another_store.rs", "the same tests over another store"),
+    ("crates/engine/examples/des_circuits/main.rs", "tables that the engine shows to nobody"),
+    ("crates/esp/tests/processes/main.rs", "namespaces as the tests of plane make them"),
+    ("crates/ipsec/loom/src/lib.rs", "compiled for loom"),
+    ("crates/link/loom/src/lib.rs", "compiled for loom"),
+    ("crates/plane/tests/traffic.rs", "the other program of tests has no tunnel"),
+    ("crates/sim/src/outside.rs", "the store is an example for users"),
+    ("crates/terminator/tests/unit.rs", "reads units as the tests of the system do"),
+    ("fuzz/targets/src/calls.rs", "the store is an example for users"),
+    ("tests/system/src/bin/loop-server.rs", "the example for users is what runs"),
+    ("tests/timing/src/main.rs", "what valgrind watches is private to the verbs of cards"),
+];
+
+#[test]
+fn modules_lie_at_their_place() {
+    let sources = ["crates", "fuzz", "tests"].map(|folder| sources(folder, "rs"));
+    let has_path = |text: &str| text.lines().any(|line| line.trim_start().starts_with("#[path"));
+    let found = sources.iter().flatten().filter(|source| has_path(&source.text));
+    let found: Vec<&str> = found.map(|source| source.path.as_str()).collect();
+    let named: Vec<&str> = FROM_ELSEWHERE.iter().map(|(path, _)| *path).collect();
+    assert_eq!(
+        found, named,
+        "code that two programs need is a library; what cannot be one has its reason here"
+    );
+}

@@ -1,6 +1,6 @@
 //! Requests of verbs for tests, the keys that they take, and second ways to what they answer.
 //!
-//! `crates/cca` tests the verbs with them, `crates/card` what roles admit of them, `tests/emv` what chip cards compute
+//! `crates/payments` and `crates/cca` test key blocks and verbs with them, `crates/card` what roles admit of them, `tests/emv` what chip cards compute
 //! beside another library.
 #![allow(clippy::new_without_default, reason = "keys are made by verbs that run")]
 
@@ -15,6 +15,7 @@ pub mod peer;
 pub mod pin;
 pub mod pin2;
 pub mod pka;
+pub mod published;
 pub mod support;
 pub mod twin;
 pub mod unique;

@@ -1,4 +1,4 @@
-//! Published key blocks, for the tests of this crate and, included by path, for tests that open blocks in cards.
+//! Published key blocks.
 
 /// Protection key, block, and key, in hexadecimal digits; the block as text.
 pub const PUBLISHED: &[(&str, &str, &str)] = &[

@@ -5,8 +5,6 @@ mod export;
 mod import;
 mod optional;
 mod psec;
-#[path = "../../../payments/src/key_block/published.rs"]
-pub mod published;
 
 use verb_requests::twin::seal_payload;
 

@@ -1,10 +1,10 @@
 //! Every verb that a card runs, with one length, count, field or reference of a good request wrong by one: refused by
 //! name, and nothing shown. The verb table says what there is to be wrong.
 
-use crate::key_block::published::PUBLISHED;
 use crate::uses::NOT_READ;
 use crate::variable::{build2, generate2, generated2};
 use cca::{Batch, Count};
+use verb_requests::published::PUBLISHED;
 use verb_requests::support::{
     DOMAIN, Request, generate, generated, imported, mac, part, run_raw, skeleton, verify,
 };

@@ -203,7 +203,6 @@ pub(crate) fn personalities(entry: &Entry) -> &'static [Personality] {
 }
 
 #[cfg(test)]
-#[path = "route/replay.rs"]
 mod replay;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-use super::published::PUBLISHED;
 use super::*;
 use crate::testing::{cbc, cmac, hex};
 use engine::{CipherAlgorithm, CipherDirection};
 use proptest::prelude::*;
+use verb_requests::published::PUBLISHED;
 
 fn bytes(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap()).collect()

@@ -1,9 +1,6 @@
 use super::*;
 use engine::Options;
-use published::PUBLISHED;
-
-#[path = "../../../../payments/src/key_block/published.rs"]
-mod published;
+use verb_requests::published::PUBLISHED;
 
 fn bytes(hex: &str) -> Vec<u8> {
     hex.as_bytes()

@@ -1,6 +1,6 @@
 //! TR31_Optional_Data_Build, TR31_Key_Token_Parse, TR31_Optional_Data_Read.
 
-use super::published::PUBLISHED;
+use verb_requests::published::PUBLISHED;
 use verb_requests::support::Request;
 use wire::code;
 use wire::verb::{
