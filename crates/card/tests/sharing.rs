@@ -4,6 +4,7 @@ use crate::common::thread::ThreadCard;
 use crate::common::{self, Card, Client, EVERYTHING, PATIENCE, card_start};
 use card::held::{AtOnce, Until, Waits};
 use card::serve::End;
+use card::work::{WORK_NS_MAX, work_ns};
 use link::{Accounts, Counter, InFlight, ns_to_tsc, tsc};
 use std::time::Instant;
 use wire::Verb;
@@ -370,7 +371,7 @@ fn cheap_requests_do_not_wait_for_dear_ones_that_came_with_them() {
         common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
         payload
     };
-    let (short, long) = (payload(64), payload(500_000));
+    let (short, long) = (payload(64), payload(100_000));
     // What a long one costs is known from the first on.
     for _ in 0..3 {
         client.call_raw(Verb::MacGenerate as u16, &long);
@@ -400,7 +401,7 @@ fn dear_requests_share_a_pass_with_their_own_kind_only() {
         common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
         payload
     };
-    let payloads = [payload(100_000), payload(500_000)];
+    let payloads = [payload(40_000), payload(140_000)];
     // What they cost is known from the first on.
     for payload in payloads.iter().cycle().take(6) {
         client.call_raw(Verb::MacGenerate as u16, payload);
@@ -427,6 +428,7 @@ fn a_pass_of_dear_requests_fills_the_lanes_of_its_kernel_and_no_more() {
     let mut payload = Vec::new();
     let text = vec![0x61; 40_000];
     common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
+    let work = work_ns(engine.level(), Verb::MacGenerate, &payload, &[], |_| false);
     // What they cost is known from the first on.
     for _ in 0..4 {
         clients[0].call_raw(Verb::MacGenerate as u16, &payload);
@@ -441,11 +443,12 @@ fn a_pass_of_dear_requests_fills_the_lanes_of_its_kernel_and_no_more() {
     let mut fills: Vec<_> =
         sent.iter().map(|(client, request)| wait(client, request).batch_fill as usize).collect();
     fills.sort();
-    // 64 on most machines, 256 where only AVX2 is there: one filling, and what is left over.
-    let full = sent.len().min(lanes);
-    let rest = sent.len() - full;
+    // 64 lanes on most machines, 256 where only AVX2 is there, whose passes end by their work before. One filling after
+    // the other, and what is left over.
+    let full = sent.len().min(lanes).min(WORK_NS_MAX.div_ceil(work) as usize);
+    let rest = sent.len() % full;
     let expected: Vec<usize> =
-        std::iter::repeat_n(rest, rest).chain(std::iter::repeat_n(full, full)).collect();
+        std::iter::repeat_n(rest, rest).chain(std::iter::repeat_n(full, sent.len() - rest)).collect();
     assert_eq!(fills, expected, "{lanes} lanes");
 }
 
@@ -454,6 +457,8 @@ fn a_pass_of_dear_requests_fills_the_lanes_of_its_kernel_and_no_more() {
 #[test]
 fn a_pass_is_bounded_by_what_its_requests_ask_for_whatever_was_learned() {
     use wire::verb::clear_rsa_public as public;
+    let engine = engine::Engine::new(engine::Options::default()).unwrap();
+    let lanes = engine.lanes(engine::Operation::RsaPublic { bits: 4096 });
     let mut card = Card::ready(card_start(Personality::Accelerator));
     let client = card.attach();
     let payload = |exponent_bytes: usize| {
@@ -481,7 +486,8 @@ fn a_pass_is_bounded_by_what_its_requests_ask_for_whatever_was_learned() {
         if is_alone {
             assert!(fills.iter().all(|fill| *fill == 1), "{fills:?}");
         } else {
-            assert!(fills.iter().any(|fill| *fill > 1), "{fills:?}");
+            // Where the kernel has one lane, dear requests share no pass.
+            assert!(lanes == 1 || fills.iter().any(|fill| *fill > 1), "{fills:?}");
         }
     }
 }
