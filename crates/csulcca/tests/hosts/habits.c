@@ -50,7 +50,7 @@ static void aes(void)
 /* Encipher where the text is. */
 static void in_place(void)
 {
-    unsigned char key[64], iv[8] = {0}, chain[18] = {0}, text[24] = "twenty-four bytes of it", before[24];
+    unsigned char key[64] = {0}, iv[8] = {0}, chain[18] = {0}, text[24] = "twenty-four bytes of it", before[24];
     long length = 24, count = 1, pad = 0;
     CSNBCKI(CODES, TEXT("\x01\x23\x45\x67\x89\xab\xcd\xef"), key);
     answers(0, 0, "CSNBCKI");
