@@ -111,8 +111,11 @@ fn a_card_without_memory_refuses_queues_or_is_replaced() {
         }
         is_served(&facility, &key);
     }
-    assert!(refused > 0, "the card maps nothing");
-    kill(cards[0].pid);
+    let is_there = facility.status().unwrap().cards[0].pid == cards[0].pid;
+    assert!(refused > 0 || !is_there, "the card maps nothing");
+    if is_there {
+        kill(cards[0].pid);
+    }
     installation.until("the starved card is replaced", |status| {
         status.cards.iter().all(|card| card.state == CardState::Ready) && status.cards[0].pid != cards[0].pid
     });
