@@ -267,13 +267,20 @@ impl Fate {
                 state.resume(index);
             }
         }
+        // An operator may be about to stop the home: who is asked before that is gone when he is asked again.
+        let operators = || {
+            self.watch_daemon();
+            let state = self.stage.state();
+            state.processes.iter().all(|process| process.dead || process.role != Role::Operator).then_some(())
+        };
+        self.until("the end of every operator", operators)?;
         let facility = self.until("a daemon", || {
             self.watch_daemon();
             Facility::open(&self.folder, Options::default()).ok()
         })?;
         let mut last = String::new();
         let cleared = self.until("all cards ready, and no queue of those who left", || {
-            // The daemon that answered may have been told to stop.
+            // An operator who died may have told the daemon to stop, and it has not read so before it answers.
             self.watch_daemon();
             let cards = facility.cards().ok()?;
             last = cards
@@ -286,6 +293,7 @@ impl Fate {
         });
         cleared.map_err(|finding| finding + &last)?;
         self.until("no connection of those who left", || {
+            self.watch_daemon();
             (facility.status().ok()?.connections == 1).then_some(())
         })?;
         self.check_records(&facility)?;
