@@ -1,7 +1,7 @@
 //! The client's side of the agent: reaches or starts a user's agent, and asks it.
 
 use crate::message::{Refusal, Reply, Request, Row, VERSION};
-use crate::place::Place;
+use crate::socket::AgentSocket;
 use command_fds::{CommandFdExt, FdMapping};
 use confine::sandbox::SOCKET_DESCRIPTOR;
 use link::{Channel, ChannelError, Listener};
@@ -100,17 +100,17 @@ impl Agent {
     ///
     /// # Errors
     /// [`AgentError`].
-    pub fn connect(place: &Place) -> Result<Option<Self>, AgentError> {
-        let channel = match Channel::connect(place.socket()) {
+    pub fn connect(socket: &AgentSocket) -> Result<Option<Self>, AgentError> {
+        let channel = match Channel::connect(socket.path()) {
             Ok(channel) => channel,
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) =>
             {
                 return Ok(None);
             }
-            Err(cause) => return Err(AgentError::Folder { folder: place.socket().to_owned(), cause }),
+            Err(cause) => return Err(AgentError::Folder { folder: socket.path().to_owned(), cause }),
         };
-        match Self::greet(place, channel) {
+        match Self::greet(socket, channel) {
             // The agent ended at this moment.
             Err(AgentError::Channel(ChannelError::Closed)) => Ok(None),
             outcome => outcome.map(Some),
@@ -121,22 +121,22 @@ impl Agent {
     ///
     /// # Errors
     /// [`AgentError`].
-    pub fn connect_or_start(place: &Place, program: &Path) -> Result<Self, AgentError> {
-        let folder = |cause| AgentError::Folder { folder: place.folder().to_owned(), cause };
-        place.make_folder().map_err(folder)?;
+    pub fn connect_or_start(socket: &AgentSocket, program: &Path) -> Result<Self, AgentError> {
+        let folder = |cause| AgentError::Folder { folder: socket.folder().to_owned(), cause };
+        socket.make_folder().map_err(folder)?;
         // A lock serialises processes that start an agent at the same time: the second finds the first one's agent.
-        let lock = place.folder().join("agent.lock");
+        let lock = socket.folder().join("agent.lock");
         let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock);
         let lock = lock.map_err(folder)?;
         flock(&lock, FlockOperation::LockExclusive).map_err(|errno| folder(errno.into()))?;
-        if let Some(agent) = Self::connect(place)? {
+        if let Some(agent) = Self::connect(socket)? {
             return Ok(agent);
         }
-        let listener = Listener::bind(place.socket()).map_err(folder)?;
+        let listener = Listener::bind(socket.path()).map_err(folder)?;
         let failed = |cause: String| AgentError::Start { program: program.to_owned(), cause };
         let mut child = start(program, listener).map_err(|cause| failed(cause.to_string()))?;
-        let begun = match Channel::connect(place.socket()) {
-            Ok(channel) => Self::greet(place, channel),
+        let begun = match Channel::connect(socket.path()) {
+            Ok(channel) => Self::greet(socket, channel),
             // The agent ended before it could be asked.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 Err(ChannelError::Closed.into())
@@ -149,13 +149,13 @@ impl Agent {
         })
     }
 
-    fn greet(place: &Place, channel: Channel) -> Result<Self, AgentError> {
+    fn greet(socket: &AgentSocket, channel: Channel) -> Result<Self, AgentError> {
         let own = rustix::process::geteuid().as_raw();
         let peer = channel
             .peer()
-            .map_err(|cause| AgentError::Folder { folder: place.folder().to_owned(), cause })?;
+            .map_err(|cause| AgentError::Folder { folder: socket.folder().to_owned(), cause })?;
         if peer.uid != own {
-            return Err(AgentError::Stranger { socket: place.socket().to_owned(), uid: peer.uid });
+            return Err(AgentError::Stranger { socket: socket.path().to_owned(), uid: peer.uid });
         }
         let mut agent = Self { channel: Mutex::new(channel), pid: 0, lacks: Vec::new() };
         match agent.ask(&Request::Hello { version: VERSION })? {

@@ -3,7 +3,7 @@
 //!
 //! | need | item |
 //! |---|---|
-//! | where a user's agent listens | [`Place`] |
+//! | where a user's agent listens | [`AgentSocket`] |
 //! | hand it keys, ask what it holds, have it forget them | [`Agent`] |
 //! | a private key that the agent computes with | [`AgentKey`] |
 //! | messages between client and agent | [`message`] |
@@ -19,8 +19,8 @@
 mod client;
 pub mod held;
 pub mod message;
-mod place;
 pub mod serve;
+mod socket;
 
 pub use client::{Agent, AgentError, AgentKey};
-pub use place::Place;
+pub use socket::AgentSocket;

@@ -1,7 +1,7 @@
 //! The agent's program: keys that it computes with, who may ask it, what it survives, when it ends.
 
 use agent::message::{Refusal, Reply, Request, SECONDS_MAX, VERSION};
-use agent::{Agent, AgentError, AgentKey, Place};
+use agent::{Agent, AgentError, AgentKey, AgentSocket};
 use link::{Channel, PidFd};
 use needs::Need;
 use openpgp::certificate::Certificate;
@@ -40,18 +40,18 @@ impl Home {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    fn place(&self) -> Place {
-        Place::at(self.folder.path().join("agent/agent.sock"))
+    fn socket(&self) -> AgentSocket {
+        AgentSocket::at(self.folder.path().join("agent/agent.sock"))
     }
 
     fn agent(&self) -> Agent {
-        Agent::connect_or_start(&self.place(), Path::new(PROGRAM)).unwrap()
+        Agent::connect_or_start(&self.socket(), Path::new(PROGRAM)).unwrap()
     }
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
-        if let Ok(Some(agent)) = Agent::connect(&self.place()) {
+        if let Ok(Some(agent)) = Agent::connect(&self.socket()) {
             let _ = agent.forget(&[]);
         }
     }
@@ -168,7 +168,7 @@ fn a_key_is_held_for_its_time_and_the_agent_ends_with_its_last_one() {
     let watched = PidFd::open(agent.pid()).unwrap();
     drop(agent);
     wait_for_end(&watched);
-    assert!(Agent::connect(&home.place()).unwrap().is_none());
+    assert!(Agent::connect(&home.socket()).unwrap().is_none());
     // What is left of its socket is no obstacle to the next one.
     let next = home.agent();
     assert!(next.held().unwrap().is_empty());
@@ -215,7 +215,7 @@ fn clients_that_lie_lose_their_connection_and_nobody_else_does() {
     let home = Home::new();
     let agent = Arc::new(home.agent());
     let keys = hand_over(&agent, &new_key(Kind::Curve25519, false), HOUR);
-    let connect = || Channel::connect(home.place().socket()).unwrap();
+    let connect = || Channel::connect(home.socket().path()).unwrap();
     let ask = |channel: &Channel, request: &Request| {
         channel.send(request, &[]).unwrap();
         channel.recv::<Reply>().map(|(reply, _)| reply)
@@ -249,7 +249,7 @@ fn clients_that_lie_lose_their_connection_and_nobody_else_does() {
 fn a_client_that_reads_no_answers_is_left() {
     let home = Home::new();
     let agent = home.agent();
-    let deaf = Channel::connect(home.place().socket()).unwrap();
+    let deaf = Channel::connect(home.socket().path()).unwrap();
     // The answers fill the socket's buffer, and then the questions do.
     let mut asked = 0_u32;
     while deaf.try_send(&Request::Hello { version: VERSION }, &[]).is_ok() && asked < 1_000_000 {
@@ -274,16 +274,16 @@ fn of_many_that_start_one_at_once_all_reach_the_same() {
 #[test]
 fn an_agent_that_cannot_begin_says_why() {
     let home = Home::new();
-    let refused = Agent::connect_or_start(&home.place(), Path::new("/bin/false")).unwrap_err();
+    let refused = Agent::connect_or_start(&home.socket(), Path::new("/bin/false")).unwrap_err();
     assert!(matches!(&refused, AgentError::Start { .. }), "{refused}");
-    let refused = Agent::connect_or_start(&home.place(), Path::new("/nonexistent")).unwrap_err();
+    let refused = Agent::connect_or_start(&home.socket(), Path::new("/nonexistent")).unwrap_err();
     assert!(refused.to_string().contains("No such file"), "{refused}");
     let by_hand = Command::new(PROGRAM).output().unwrap();
     assert_eq!(by_hand.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&by_hand.stderr).contains("cryptand agent unlock"));
     // A folder that others may write to: they could put a socket of theirs there.
     fs::set_permissions(home.folder.path().join("agent"), fs::Permissions::from_mode(0o777)).unwrap();
-    let refused = Agent::connect_or_start(&home.place(), Path::new(PROGRAM)).unwrap_err();
+    let refused = Agent::connect_or_start(&home.socket(), Path::new(PROGRAM)).unwrap_err();
     assert!(matches!(&refused, AgentError::Folder { .. }), "{refused}");
 }
 
@@ -308,7 +308,7 @@ fn the_agent_is_confined_and_out_of_the_terminal_s_session() {
     if !needs::did_without(Need::LockedMemory, is_unlocked) {
         assert_ne!(field("VmLck:"), "0 kB");
     }
-    assert!(Agent::connect(&home.place()).unwrap().is_some());
+    assert!(Agent::connect(&home.socket()).unwrap().is_some());
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn another_user_is_not_served_even_where_the_socket_lets_him_in() {
     for folder in [home.folder.path(), &home.folder.path().join("agent")] {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    fs::set_permissions(home.place().socket(), fs::Permissions::from_mode(0o666)).unwrap();
+    fs::set_permissions(home.socket().path(), fs::Permissions::from_mode(0o666)).unwrap();
     // The greeting of this version, as a stranger sends it; what comes back is the end of the connection.
     let script = "import socket, sys\n\
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n\
@@ -331,7 +331,7 @@ fn another_user_is_not_served_even_where_the_socket_lets_him_in() {
         except (BrokenPipeError, ConnectionResetError):\n    print(0)\n";
     let ask = |uid: u32| {
         let mut command = Command::new("python3");
-        command.args(["-c", script]).arg(home.place().socket()).uid(uid).gid(uid);
+        command.args(["-c", script]).arg(home.socket().path()).uid(uid).gid(uid);
         let output = command.output().unwrap();
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
@@ -356,13 +356,13 @@ fn no_key_is_sent_to_a_socket_of_another_user() {
         s.bind(sys.argv[1]); s.listen(1); print('listens', flush=True)\n\
         c, _ = s.accept(); sys.exit(len(c.recv(4096)))\n";
     let mut command = Command::new("python3");
-    command.args(["-c", script]).arg(home.place().socket()).uid(65533).gid(65533);
+    command.args(["-c", script]).arg(home.socket().path()).uid(65533).gid(65533);
     let mut stranger = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(stranger.stdout.take().unwrap()), &mut line)
         .unwrap();
     assert_eq!(line, "listens\n");
-    let refused = Agent::connect(&home.place()).unwrap_err();
+    let refused = Agent::connect(&home.socket()).unwrap_err();
     assert!(matches!(&refused, AgentError::Stranger { uid: 65533, .. }), "{refused}");
     assert_eq!(stranger.wait().unwrap().code(), Some(0), "it was sent nothing");
 }
@@ -377,5 +377,5 @@ fn an_agent_that_is_killed_takes_its_keys_with_it() {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     wait_for_end(&process);
     assert!(matches!(keys[0].sign(HashAlgorithm::Sha256, &[0; 32]), Err(PrivateKeyError::Holder { .. })));
-    assert!(Agent::connect(&home.place()).unwrap().is_none());
+    assert!(Agent::connect(&home.socket()).unwrap().is_none());
 }

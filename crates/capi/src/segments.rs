@@ -4,13 +4,13 @@
 //! is written before the last segment has been answered, so that a text is enciphered in place, and a refusal leaves no
 //! half of it.
 
-mod places;
+mod keywords;
 
 use crate::fields::Fields;
 use crate::memory::{Pointer, wipe};
 use crate::process;
 use facility::Reply;
-use places::{AES, DES, Place, Places, SEGMENTS, word};
+use keywords::{AES, DES, SEGMENTS, SegmentKeywords, SegmentPosition, word};
 use std::ffi::c_void;
 use std::ptr;
 use wire::Codes;
@@ -29,7 +29,7 @@ pub const CUT_TEXT_BYTES_MAX: usize = 64 << 20;
 /// A verb whose texts can be cut, with the positions of its parameters.
 struct Cuttable {
     verb: Verb,
-    places: &'static Places,
+    keywords: &'static SegmentKeywords,
     text: usize,
     /// Position of the output text; `None` for a verb that has none.
     out: Option<usize>,
@@ -43,12 +43,12 @@ struct Cuttable {
 impl Cuttable {
     const fn new(
         verb: Verb,
-        places: &'static Places,
+        keywords: &'static SegmentKeywords,
         [text, vector]: [usize; 2],
         vector_bytes: usize,
         out: Option<usize>,
     ) -> Self {
-        Self { verb, places, text, out, vector, vector_bytes, beside: None }
+        Self { verb, keywords, text, out, vector, vector_bytes, beside: None }
     }
 
     const fn with(self, beside: usize) -> Self {
@@ -57,10 +57,10 @@ impl Cuttable {
 }
 
 macro_rules! cuttable {
-    ($($row:ident $verb:ident $places:ident $text:ident $vector:ident[$bytes:literal] $($out:ident)? $(+ $beside:ident)?;)*) => {
+    ($($row:ident $verb:ident $keywords:ident $text:ident $vector:ident[$bytes:literal] $($out:ident)? $(+ $beside:ident)?;)*) => {
         const CUTTABLE: &[Cuttable] = &[$(Cuttable::new(
             Verb::$verb,
-            &$places,
+            &$keywords,
             [verb::$row::$text, verb::$row::$vector],
             $bytes,
             [$(Some(verb::$row::$out),)? None][0],
@@ -145,8 +145,8 @@ impl<'a> Cut<'a> {
     /// Whether the verb takes the caller's keywords and, if there are several segments, the keywords of each segment.
     fn can_be_done(&self) -> bool {
         let is_fine = |words: &[u64]| self.entry.keywords.check(words).is_ok();
-        let places = [Place::First, Place::Between, Place::Last];
-        let segments = || places.map(|place| self.row.places.of(&self.words, place));
+        let positions = [SegmentPosition::First, SegmentPosition::Between, SegmentPosition::Last];
+        let segments = || positions.map(|position| self.row.keywords.of(&self.words, position));
         is_fine(&self.words) && (self.segments() == 1 || segments().iter().all(|words| is_fine(words)))
     }
 
@@ -182,15 +182,15 @@ impl<'a> Cut<'a> {
         for segment in 0..segments {
             let begin = segment * segment_bytes;
             let bytes = (self.text_bytes - begin).min(segment_bytes);
-            let place = match segment {
-                _ if segment + 1 == segments => Place::Last,
-                0 => Place::First,
-                _ => Place::Between,
+            let position = match segment {
+                _ if segment + 1 == segments => SegmentPosition::Last,
+                0 => SegmentPosition::First,
+                _ => SegmentPosition::Between,
             };
-            let mut own = Own::new(self, place, segments == 1, bytes, out.room(self)?);
+            let mut own = Own::new(self, position, segments == 1, bytes, out.room(self)?);
             // SAFETY: the segment lies within the caller's text.
             let text = unsafe { self.pointers[self.row.text].cast::<u8>().add(begin) };
-            let is_own_vector = segment > 0 || !self.row.places.goes_on(&self.words);
+            let is_own_vector = segment > 0 || !self.row.keywords.goes_on(&self.words);
             let mut pointers = own.pointers(self, text, is_own_vector.then_some(&mut *vector));
             if let (Some(position), true) = (self.row.beside, is_own_vector) {
                 pointers[position] = beside.as_mut_ptr().cast();
@@ -205,7 +205,7 @@ impl<'a> Cut<'a> {
             if let Some(position) = self.row.out {
                 out.append(reply.arguments().bytes(position));
             }
-            if place == Place::Last {
+            if position == SegmentPosition::Last {
                 // SAFETY: the caller's promise.
                 return unsafe { self.write(&fields, &reply, &out) };
             }
@@ -336,8 +336,8 @@ struct Own {
 }
 
 impl Own {
-    fn new(cut: &Cut<'_>, place: Place, is_whole: bool, bytes: usize, room: usize) -> Self {
-        let words = if is_whole { cut.words.clone() } else { cut.row.places.of(&cut.words, place) };
+    fn new(cut: &Cut<'_>, position: SegmentPosition, is_whole: bool, bytes: usize, room: usize) -> Self {
+        let words = if is_whole { cut.words.clone() } else { cut.row.keywords.of(&cut.words, position) };
         Self {
             rule_count: words.len() as i64,
             rules: words.into_iter().flat_map(u64::to_be_bytes).collect(),

@@ -13,7 +13,7 @@ use wire::frame::{Argument, Outcome, Walk, place_token};
 use wire::key::KeyReference;
 use wire::point::{Point, PointSet};
 use wire::uses::Uses;
-use wire::verb::{Direction, Entry, Kind, Length, Place, Verb};
+use wire::verb::{Direction, Entry, Executor, Kind, Length, Verb};
 
 /// A source of the tokens that key references name.
 pub trait Keys {
@@ -86,10 +86,10 @@ impl Admission {
         keys: &impl Keys,
     ) -> Result<Admitted, Refused> {
         let entry = Entry::of_number(number).ok_or(Outcome::Malformed)?;
-        match entry.place {
-            Place::AnyCard => {}
-            Place::Coprocessor if self.personality == Personality::Coprocessor => {}
-            Place::Coprocessor | Place::Daemon => return Err(Outcome::NotServed.into()),
+        match entry.executor {
+            Executor::AnyCard => {}
+            Executor::Coprocessor if self.personality == Personality::Coprocessor => {}
+            Executor::Coprocessor | Executor::Daemon => return Err(Outcome::NotServed.into()),
         }
         if !holder.points.permits(entry.point) {
             return Err(Outcome::Denied.into());
@@ -448,7 +448,7 @@ mod tests {
             Uses::NAMES.map(|(_, uses)| uses).into_iter().filter(|uses| uses.bits().is_power_of_two());
         let singles: Vec<Uses> = singles.collect();
         let mut verified = Vec::new();
-        for entry in TABLE.iter().filter(|entry| entry.place == Place::Coprocessor) {
+        for entry in TABLE.iter().filter(|entry| entry.executor == Executor::Coprocessor) {
             let (payload, keys) = by_references(entry);
             if keys == 0 {
                 continue;
@@ -474,7 +474,7 @@ mod tests {
             payload in proptest::collection::vec(any::<u8>(), 0..300),
         ) {
             let entry = &TABLE[row];
-            prop_assume!(entry.place != Place::Daemon);
+            prop_assume!(entry.executor != Executor::Daemon);
             let readable = Arguments::read_request(entry.verb, &payload).is_ok();
             let admitted = check(entry.verb as u16, &payload, &PointSet::EVERYTHING, Personality::Coprocessor);
             prop_assert_eq!(readable, !matches!(admitted, Err(Outcome::Malformed)));

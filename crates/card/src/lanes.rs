@@ -7,7 +7,7 @@
 use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorithm, Mode, Operation};
 use wire::bounds::{BATCH_MAX, VERB_SLOTS};
 use wire::control::Personality;
-use wire::verb::{Entry, Kernel, Place, TABLE};
+use wire::verb::{Entry, Executor, Kernel, TABLE};
 
 /// The number of lanes of each verb's kernel.
 #[derive(Clone, Debug)]
@@ -49,9 +49,9 @@ impl Lanes {
 
     /// The largest number of lanes among the verbs that cards of a personality serve.
     pub fn most(&self, personality: Personality) -> usize {
-        let is_served = |entry: &Entry| match entry.place {
-            Place::AnyCard => true,
-            Place::Coprocessor => personality == Personality::Coprocessor,
+        let is_served = |entry: &Entry| match entry.executor {
+            Executor::AnyCard => true,
+            Executor::Coprocessor => personality == Personality::Coprocessor,
             _ => false,
         };
         TABLE

@@ -129,16 +129,16 @@ impl<'r, 'a> Reply<'r, 'a> {
         Text::within(std::mem::take(self.out), head, text, room)
     }
 
-    /// As [`Reply::write`], with this text as the last output: `make` has its bytes, and the place where the answer
+    /// As [`Reply::write`], with this text as the last output: `make` has its bytes, and the buffer where the answer
     /// with them is written. A text that does not lie where the answer has it is copied.
     #[inline]
     pub(crate) fn write_text(
         &mut self,
         mut text: Text,
-        make: impl FnOnce(&[u8], Place<'_>) -> Result<bool, Refusal>,
+        make: impl FnOnce(&[u8], AnswerBuffer<'_>) -> Result<bool, Refusal>,
     ) -> Result<(), Refusal> {
         let (head, bytes) = text.split();
-        let is_in_place = make(bytes, Place { arguments: self.arguments, head, out: self.out })?;
+        let is_in_place = make(bytes, AnswerBuffer { arguments: self.arguments, head, out: self.out })?;
         if is_in_place {
             *self.out = text.into_buffer();
         }
@@ -175,7 +175,7 @@ impl<'r, 'a> Reply<'r, 'a> {
 }
 
 /// Where an answer that ends with a text is written.
-pub(crate) struct Place<'s> {
+pub(crate) struct AnswerBuffer<'s> {
     arguments: &'s Arguments<'s>,
     /// The bytes in front of the text.
     head: &'s mut [u8],
@@ -183,7 +183,7 @@ pub(crate) struct Place<'s> {
     out: &'s mut Vec<u8>,
 }
 
-impl Place<'_> {
+impl AnswerBuffer<'_> {
     /// Writes the outputs around their text; returns whether the text stayed in its place. See [`Reply::write`].
     #[inline]
     pub(crate) fn write(self, answer: impl TypedAnswer) -> Result<bool, Refusal> {
@@ -239,8 +239,8 @@ mod tests {
         text.fill(4);
         let written = match verdict {
             Some(Err(refusal)) => Err(refusal),
-            _ => reply.write_text(text, |bytes, place| {
-                place.write(Answer { cipher_text: Some(bytes), ..Answer::default() })
+            _ => reply.write_text(text, |bytes, buffer| {
+                buffer.write(Answer { cipher_text: Some(bytes), ..Answer::default() })
             }),
         };
         let (_, codes) = reply.finish(written.map(|()| code::OK));

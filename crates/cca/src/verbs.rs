@@ -114,7 +114,7 @@ macro_rules! served {
         Box::pin(async { Err(Refusal::Outcome(Outcome::NotServed)) })
     };
     // The function of a verb has the name of its module. A row without one does not compile.
-    ($place:ident $module:ident $call:ident $reply:ident) => {
+    ($executor:ident $module:ident $call:ident $reply:ident) => {
         Box::pin($module::$module($call, $reply))
     };
 }
@@ -122,14 +122,14 @@ macro_rules! served {
 macro_rules! dispatch {
     ($(
         $(#[$doc:meta])*
-        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
+        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $executor:ident {
             $($rest:tt)*
         }
     )*) => {
         /// Begins the computation of a request. Nothing of it runs before it is polled.
         pub(crate) fn begin<'f>(call: Call<'f, 'f>, reply: &'f mut Reply<'_, '_>) -> Computation<'f> {
             match call.arguments.verb() {
-                $(Verb::$verb => served!($place $module call reply),)*
+                $(Verb::$verb => served!($executor $module call reply),)*
             }
         }
     };

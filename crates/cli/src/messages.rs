@@ -53,9 +53,9 @@ pub fn store(options: &StoreOptions) -> Result<Keyring, Failure> {
     Ok(Keyring::open(&data.join("pgp")))
 }
 
-/// The socket's place of the user's agent; none if no agent is to be used.
-pub fn agent_place() -> Option<agent::Place> {
-    agent::Place::of_user(data_folder().as_deref())
+/// The socket of the user's agent; none if no agent is to be used.
+pub fn agent_socket() -> Option<agent::AgentSocket> {
+    agent::AgentSocket::of_user(data_folder().as_deref())
 }
 
 /// This program's folder in the user's data folder; none without `XDG_DATA_HOME` and `HOME`.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wire::verb::{Entry, Kind, Place, TABLE};
+use wire::verb::{Entry, Executor, Kind, TABLE};
 
 /// Longest line of the header.
 const COLUMNS: usize = 118;
@@ -88,7 +88,7 @@ fn the_guide_lists_every_function() {
 }
 
 fn functions() -> String {
-    let place = |name: &str| Entry::of_entry_point(name).map(|entry| entry.place);
+    let executor = |name: &str| Entry::of_entry_point(name).map(|entry| entry.executor);
     let list = |is_one: &dyn Fn(&str) -> bool| {
         let names = PROTOTYPES.iter().map(|prototype| prototype.name).filter(|name| is_one(name));
         names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
@@ -100,8 +100,11 @@ fn functions() -> String {
          parameters and keywords of those that are served.\n\n| | functions |\n|---|---|\n"
     );
     let rows = [
-        ("served by a card", list(&|name| matches!(place(name), Some(Place::Coprocessor | Place::AnyCard)))),
-        ("served by the daemon", list(&|name| place(name) == Some(Place::Daemon))),
+        (
+            "served by a card",
+            list(&|name| matches!(executor(name), Some(Executor::Coprocessor | Executor::AnyCard))),
+        ),
+        ("served by the daemon", list(&|name| executor(name) == Some(Executor::Daemon))),
         ("answered by the library itself", list(&|name| own.contains(&name))),
     ];
     for (what, names) in rows {

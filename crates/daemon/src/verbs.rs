@@ -29,7 +29,7 @@ use crate::store::{KeyStore, StoreError};
 use wire::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
 use wire::control::{Refusal, RegisterRow};
 use wire::frame::Arguments;
-use wire::verb::{Entry, Fault, Place, TypedAnswer, TypedRequest, Verb, too_small, write_no_outputs};
+use wire::verb::{Entry, Executor, Fault, TypedAnswer, TypedRequest, Verb, too_small, write_no_outputs};
 use wire::{Codes, Label, code};
 
 /// A call that was read, and is ready to run.
@@ -139,7 +139,7 @@ pub fn entry(number: u16) -> Result<&'static Entry, Refusal> {
     let verb = Verb::from_number(number)
         .ok_or_else(|| Refusal::Invalid(format!("no verb has number {number:#06x}")))?;
     let entry = verb.entry();
-    if entry.place != Place::Daemon {
+    if entry.executor != Executor::Daemon {
         return Err(Refusal::Invalid(format!("{} is not a verb of the daemon", entry.name)));
     }
     Ok(entry)

@@ -1,7 +1,7 @@
 //! `cryptand ipsec`, as `cryptand` passes it on: one JSON object, and the words after `--`.
 
+use crate::folder::PlaneFolder;
 use crate::observed::Question;
-use crate::place::Place;
 use crate::supervisor::Serve;
 use options::ipsec::{self, Asked, How, List};
 use serde::de::DeserializeOwned;
@@ -46,16 +46,16 @@ pub fn run(json: &str, program: &[OsString]) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     };
-    let place = |place: &ipsec::Place| Place::of(place.folder.as_deref());
+    let plane = |plane: &ipsec::FolderOption| PlaneFolder::of(plane.folder.as_deref());
     let (name, done) = match asked {
-        Asked::Check(asked) => ("check", check::run(&place(&asked.place), asked.json)),
+        Asked::Check(asked) => ("check", check::run(&plane(&asked.plane), asked.json)),
         Asked::Up(asked) => ("up", up::run(asked)),
-        Asked::Down(asked) => ("down", down::run(&place(&asked))),
+        Asked::Down(asked) => ("down", down::run(&plane(&asked))),
         Asked::Run(asked) => ("run", run::run(asked, program)),
-        Asked::Status(asked) => ("status", show::status(&place(&asked.place), asked.json)),
-        Asked::Top(asked) => ("top", show::top(&place(&asked.place), asked.every, asked.count, asked.json)),
-        Asked::Sa(List::List(asked)) => ("sa list", show::sas(&place(&asked.place), asked.json)),
-        Asked::Policy(List::List(asked)) => ("policy list", show::policies(&place(&asked.place), asked.json)),
+        Asked::Status(asked) => ("status", show::status(&plane(&asked.plane), asked.json)),
+        Asked::Top(asked) => ("top", show::top(&plane(&asked.plane), asked.every, asked.count, asked.json)),
+        Asked::Sa(List::List(asked)) => ("sa list", show::sas(&plane(&asked.plane), asked.json)),
+        Asked::Policy(List::List(asked)) => ("policy list", show::policies(&plane(&asked.plane), asked.json)),
         Asked::Capture(asked) => ("capture", capture::run(&asked)),
     };
     match done {
@@ -68,12 +68,12 @@ pub fn run(json: &str, program: &[OsString]) -> ExitCode {
 }
 
 /// Asks a data plane a question; returns the answer as text.
-fn ask(place: &Place, question: Question) -> Result<String, Failure> {
-    let path = place.observe_socket();
+fn ask(plane: &PlaneFolder, question: Question) -> Result<String, Failure> {
+    let path = plane.observe_socket();
     let error = |cause: io::Error| match cause.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused => format!(
             "no data plane serves {}: `cryptand ipsec up` starts one, --folder names another",
-            place.folder().display()
+            plane.folder().display()
         ),
         io::ErrorKind::WouldBlock => {
             format!(
@@ -98,8 +98,8 @@ fn ask(place: &Place, question: Question) -> Result<String, Failure> {
 }
 
 /// Asks a data plane a question; returns the answer read from JSON.
-fn ask_json<T: DeserializeOwned>(place: &Place, question: Question) -> Result<T, Failure> {
-    let text = ask(place, question)?;
+fn ask_json<T: DeserializeOwned>(plane: &PlaneFolder, question: Question) -> Result<T, Failure> {
+    let text = ask(plane, question)?;
     serde_json::from_str(&text).map_err(|cause| {
         format!("the data plane answered what this version cannot read ({cause}): end it, and start this version's")
     })

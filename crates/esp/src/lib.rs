@@ -6,7 +6,7 @@
 //! | the process with privileges and without keys | [`supervisor`] |
 //! | the process with keys and without privileges | [`worker`] |
 //! | messages between the two processes | [`messages`] |
-//! | the folder of their sockets and files | [`place`] |
+//! | the folder of their sockets and files | [`folder`] |
 //! | the status and lists for observers | [`observed`] |
 //! | `cryptand ipsec` | [`commands`] |
 //! | arguments of the program | [`program`] |
@@ -23,9 +23,9 @@ macro_rules! tell {
 }
 
 pub mod commands;
+pub mod folder;
 pub mod messages;
 pub mod observed;
-pub mod place;
 pub mod program;
 pub mod supervisor;
 pub mod worker;

@@ -5,8 +5,8 @@
 //! dropped and never sent in clear. They also outlive a supervisor that is killed or has [`Serve::keep`] set; the next
 //! supervisor finds and takes over both them and the journal.
 
+use crate::folder::PlaneFolder;
 use crate::messages::{FilterRow, LISTED_MAX, Notice, Order, Refused, Start};
-use crate::place::Place;
 use command_fds::{CommandFdExt, FdMapping};
 use confine::sandbox::SOCKET_DESCRIPTOR;
 use ipnet::IpNet;
@@ -106,15 +106,15 @@ enum End {
 /// # Errors
 /// [`ServeError`].
 pub fn serve(settings: &Serve, ready: impl FnOnce()) -> Result<(), ServeError> {
-    let place = Place::of(settings.folder.as_deref());
-    let claim = Claim::take(&place)?;
+    let plane = PlaneFolder::of(settings.folder.as_deref());
+    let claim = Claim::take(&plane)?;
     let signals = take_signals()?;
     raise_descriptors();
     raise_locked_memory();
     let mut net = Net::open()?;
-    let has_journal = fs::metadata(place.journal()).is_ok_and(|journal| journal.len() > 0);
+    let has_journal = fs::metadata(plane.journal()).is_ok_and(|journal| journal.len() > 0);
     let is_needed = has_journal || claim.noted().is_some() || !net.routed(None)?.is_empty();
-    let end = Supervisor::new(settings, &place, &claim).and_then(|mut supervisor| {
+    let end = Supervisor::new(settings, &plane, &claim).and_then(|mut supervisor| {
         let end = supervisor.run(&signals, ready);
         supervisor.end_worker();
         end
@@ -126,8 +126,8 @@ pub fn serve(settings: &Serve, ready: impl FnOnce()) -> Result<(), ServeError> {
         Err(_) => is_needed,
     };
     if keep {
-        left::remove_sockets(&place);
-    } else if let Err(cause) = left::take_away(&place, &claim, &mut net) {
+        left::remove_sockets(&plane);
+    } else if let Err(cause) = left::take_away(&plane, &claim, &mut net) {
         tell!("{cause}");
     }
     end.map(drop)
@@ -185,7 +185,7 @@ fn observe(path: &Path) -> Result<OwnedFd, ServeError> {
 
 struct Supervisor<'c> {
     settings: Serve,
-    place: Place,
+    plane: PlaneFolder,
     claim: &'c Claim,
     net: Net,
     news: News,
@@ -233,12 +233,12 @@ struct Worker {
 }
 
 impl<'c> Supervisor<'c> {
-    fn new(settings: &Serve, place: &Place, claim: &'c Claim) -> Result<Supervisor<'c>, ServeError> {
+    fn new(settings: &Serve, plane: &PlaneFolder, claim: &'c Claim) -> Result<Supervisor<'c>, ServeError> {
         let mut net = Net::open()?;
         let news = News::listen()?;
         // The supervisor holds the device, so that it exists before a worker has its queues and stays when none has.
         let device = repair::make_device(&mut net, &settings.device)?;
-        claim.note(&device.name).map_err(file("writing", &place.lock()))?;
+        claim.note(&device.name).map_err(file("writing", &plane.lock()))?;
         let links = net.links()?;
         let outside = links.iter().filter(|link| link.up && !link.loopback && link.index != device.index);
         let least = outside.map(|link| link.mtu).min().unwrap_or(1500);
@@ -263,14 +263,14 @@ impl<'c> Supervisor<'c> {
         {
             tell!("removing the egress filter of an earlier data plane: {cause}");
         }
-        let asked = listen(&place.plane_socket())?;
+        let asked = listen(&plane.plane_socket())?;
         let _ = rustix::io::ioctl_fionbio(&asked, true);
-        let observe = observe(&place.observe_socket())?;
+        let observe = observe(&plane.observe_socket())?;
         // The last: programs that wait for the data plane look out for it.
-        let xfrm = listen(&place.xfrm_socket())?;
+        let xfrm = listen(&plane.xfrm_socket())?;
         Ok(Supervisor {
             settings: settings.clone(),
-            place: place.clone(),
+            plane: plane.clone(),
             claim,
             net,
             news,
@@ -426,7 +426,7 @@ impl<'c> Supervisor<'c> {
 
     /// Sends a worker its start message, sockets and addresses, then [`Order::Begin`].
     fn begin(&self, channel: &Channel, has_filter: bool) -> Result<(), ChannelError> {
-        let path = self.place.journal();
+        let path = self.plane.journal();
         let journal =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
         let journal =

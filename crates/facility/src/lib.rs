@@ -62,7 +62,7 @@ use wire::bounds::CALL_BYTES_MAX;
 use wire::code;
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
 use wire::tenant::Credential;
-use wire::verb::{Class, Filled, Place, TypedAsk, Verb};
+use wire::verb::{Class, Executor, Filled, TypedAsk, Verb};
 
 pub use cards::counters::CardCounters;
 pub use cards::observe::{self, Observation};
@@ -222,7 +222,7 @@ impl Facility {
         arguments: &Arguments<'_>,
         reply: &mut Reply,
     ) -> Result<(), FacilityError> {
-        if arguments.verb().entry().place == Place::Daemon {
+        if arguments.verb().entry().executor == Executor::Daemon {
             return self.call_daemon(domain, arguments, reply);
         }
         let around = self.around();
@@ -289,7 +289,7 @@ impl Facility {
         arguments: &Arguments<'_>,
     ) -> Result<(), FacilityError> {
         let Ticket { progress, reply, .. } = ticket;
-        if arguments.verb().entry().place == Place::Daemon {
+        if arguments.verb().entry().executor == Executor::Daemon {
             self.call_daemon(domain, arguments, reply)?;
             *progress = Progress::Answered;
             return Ok(());

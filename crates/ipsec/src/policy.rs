@@ -101,7 +101,7 @@ pub struct Spd {
 struct Rules {
     tables: Vec<Table>,
     /// The policies, in no order.
-    places: Vec<Place>,
+    policies: Vec<CountedPolicy>,
     /// Number of policies that were ever added.
     added: u64,
 }
@@ -196,7 +196,7 @@ impl Entry {
 
 /// The parts of a policy that a look-up does not see: the policy itself, and counts that go on if another replaces it.
 #[derive(Clone, Debug)]
-struct Place {
+struct CountedPolicy {
     held: Arc<Held>,
     tally: Arc<Tally>,
 }
@@ -244,17 +244,17 @@ impl Spd {
 
     /// Number of policies of a direction.
     pub fn len(&self, direction: PolicyDirection) -> usize {
-        self.directions[direction as usize].places.len()
+        self.directions[direction as usize].policies.len()
     }
 
     /// Whether there is no policy in any direction.
     pub fn is_empty(&self) -> bool {
-        self.directions.iter().all(|rules| rules.places.is_empty())
+        self.directions.iter().all(|rules| rules.policies.is_empty())
     }
 
     /// The policies of a direction, in no order.
     pub fn iter(&self, direction: PolicyDirection) -> impl Iterator<Item = &Policy> {
-        self.directions[direction as usize].places.iter().map(|place| &place.held.policy)
+        self.directions[direction as usize].policies.iter().map(|counted| &counted.held.policy)
     }
 
     /// Adds a policy.
@@ -293,26 +293,26 @@ impl Spd {
 
     /// The policy with exactly this selector.
     pub fn find(&self, direction: PolicyDirection, selector: &Selector) -> Option<&Policy> {
-        self.place(direction, selector).map(|place| &place.held.policy)
+        self.counted(direction, selector).map(|counted| &counted.held.policy)
     }
 
     /// Counts of what the policy with exactly this selector has decided so far.
     pub fn figures(&self, direction: PolicyDirection, selector: &Selector) -> Option<PolicyFigures> {
-        self.place(direction, selector).map(|place| place.tally.figures())
+        self.counted(direction, selector).map(|counted| counted.tally.figures())
     }
 
-    fn place(&self, direction: PolicyDirection, selector: &Selector) -> Option<&Place> {
-        let Rules { tables, places, .. } = &self.directions[direction as usize];
+    fn counted(&self, direction: PolicyDirection, selector: &Selector) -> Option<&CountedPolicy> {
+        let Rules { tables, policies, .. } = &self.directions[direction as usize];
         let table = tables.iter().find(|table| table.shape == selector.shape)?;
-        table.policies.get(&selector.value).map(|entry| &places[entry.place as usize])
+        table.policies.get(&selector.value).map(|entry| &policies[entry.place as usize])
     }
 
     /// Removes the policy with exactly this selector.
     pub fn remove(&mut self, direction: PolicyDirection, selector: &Selector) -> Option<Policy> {
-        self.take(direction, selector).map(|place| place.held.policy)
+        self.take(direction, selector).map(|counted| counted.held.policy)
     }
 
-    fn take(&mut self, direction: PolicyDirection, selector: &Selector) -> Option<Place> {
+    fn take(&mut self, direction: PolicyDirection, selector: &Selector) -> Option<CountedPolicy> {
         let rules = &mut self.directions[direction as usize];
         let at = rules.tables.iter().position(|table| table.shape == selector.shape)?;
         let entry = rules.tables[at].remove(&selector.value)?;
@@ -320,9 +320,9 @@ impl Spd {
             Some(best) => rules.tables[at].best = best,
             None => drop(rules.tables.remove(at)),
         }
-        let removed = rules.places.swap_remove(entry.place as usize);
+        let removed = rules.policies.swap_remove(entry.place as usize);
         // The last policy took the place of the removed one.
-        if let Some(moved) = rules.places.get(entry.place as usize) {
+        if let Some(moved) = rules.policies.get(entry.place as usize) {
             let Selector { shape, value } = moved.held.policy.selector;
             let table = rules.tables.iter_mut().find(|table| table.shape == shape);
             if let Some(moved) = table.and_then(|table| table.policies.get_mut(&value)) {
@@ -336,7 +336,7 @@ impl Spd {
 
     fn put(&mut self, direction: PolicyDirection, policy: Policy, tally: Arc<Tally>) {
         let rules = &mut self.directions[direction as usize];
-        let entry = Entry::new(&policy, rules.added, rules.places.len());
+        let entry = Entry::new(&policy, rules.added, rules.policies.len());
         let rank = entry.rank();
         let Selector { shape, value } = policy.selector;
         let at = rules.tables.iter().position(|table| table.shape == shape).unwrap_or_else(|| {
@@ -345,7 +345,7 @@ impl Spd {
         });
         rules.tables[at].insert(value, entry);
         let held = Arc::new(Held { policy, asked: AtomicU64::new(0) });
-        rules.places.push(Place { held, tally });
+        rules.policies.push(CountedPolicy { held, tally });
         rules.tables[at].best = rules.tables[at].best.min(rank);
         rules.added += 1;
         rules.order();
@@ -361,13 +361,13 @@ impl Spd {
 
     /// The policy of an entry.
     pub(crate) fn held(&self, direction: PolicyDirection, entry: &Entry) -> &Held {
-        &self.directions[direction as usize].places[entry.place as usize].held
+        &self.directions[direction as usize].policies[entry.place as usize].held
     }
 
     /// The counts of an entry's policy.
     #[inline]
     pub(crate) fn tally(&self, direction: PolicyDirection, entry: &Entry) -> &Tally {
-        &self.directions[direction as usize].places[entry.place as usize].tally
+        &self.directions[direction as usize].policies[entry.place as usize].tally
     }
 
     /// The version of these policies: another number after each change.

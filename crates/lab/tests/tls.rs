@@ -4,7 +4,7 @@
 
 use lab::tls::desk::{Desk, Kind};
 use lab::tls::drive::{Data, Drive, Length, Version};
-use lab::tls::server::{Place, Server, Serving, Work};
+use lab::tls::server::{KeyHolder, Server, Serving, Work};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
@@ -64,7 +64,7 @@ fn a_run_counts_only_where_the_server_did_what_was_asked() {
     });
     let work = Work::Backend(backend);
     let server =
-        Server::ours(&desk, &Serving { work, ..Serving::handshakes(Kind::P256, Place::Process, None) });
+        Server::ours(&desk, &Serving { work, ..Serving::handshakes(Kind::P256, KeyHolder::Process, None) });
     let server = server.unwrap();
     let asked = |receive: usize| Drive {
         connections: 2,

@@ -24,7 +24,7 @@ mod unserved;
 use crate::key::Verifying;
 use crate::signed::{Issuer, Subject};
 use crate::{Fingerprint, KeyId, Timestamp};
-use bounds::{Merging, Place};
+use bounds::{Merging, SignedComponent};
 use opaque::Opaque;
 use pgp::armor::BlockType;
 use pgp::composed::{SignedPublicKey, SignedPublicSubKey};
@@ -179,9 +179,9 @@ impl Certificate {
         let mut merging = Merging::into(&mine)?;
         let details = &mut mine.details;
         let given = &theirs.details.revocation_signatures;
-        merging.add(Place::Revocation, &mut details.revocation_signatures, given)?;
+        merging.add(SignedComponent::Revocation, &mut details.revocation_signatures, given)?;
         let given = &theirs.details.direct_signatures;
-        merging.add(Place::Direct, &mut details.direct_signatures, given)?;
+        merging.add(SignedComponent::Direct, &mut details.direct_signatures, given)?;
 
         let mut known = places(details.users.iter().map(|user| user.id.id().to_vec()));
         for user in &theirs.details.users {
@@ -191,7 +191,7 @@ impl Certificate {
                 known.insert(user.id.id().to_vec(), at);
                 details.users.push(SignedUser { id: user.id.clone(), signatures: Vec::new() });
             }
-            merging.add(Place::User(at), &mut details.users[at].signatures, &user.signatures)?;
+            merging.add(SignedComponent::User(at), &mut details.users[at].signatures, &user.signatures)?;
         }
 
         let written = |attribute: &SignedUserAttribute| attribute.attr.to_bytes().unwrap_or_default();
@@ -204,7 +204,7 @@ impl Certificate {
                 details.user_attributes.push(SignedUserAttribute { attr, signatures: Vec::new() });
             }
             let signatures = &mut details.user_attributes[at].signatures;
-            merging.add(Place::Attribute(at), signatures, &attribute.signatures)?;
+            merging.add(SignedComponent::Attribute(at), signatures, &attribute.signatures)?;
         }
 
         let mut known = places(mine.public_subkeys.iter().map(|subkey| subkey.key.fingerprint()));
@@ -216,7 +216,7 @@ impl Certificate {
                 mine.public_subkeys.push(SignedPublicSubKey { key, signatures: Vec::new() });
             }
             let signatures = &mut mine.public_subkeys[at].signatures;
-            merging.add(Place::Subkey(at), signatures, &subkey.signatures)?;
+            merging.add(SignedComponent::Subkey(at), signatures, &subkey.signatures)?;
         }
         let mut kept = self.opaque.clone();
         for opaque in &other.opaque {

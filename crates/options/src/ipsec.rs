@@ -33,7 +33,7 @@ pub enum Asked {
     /// Serve a data plane in this network namespace, in the background
     Up(Up),
     /// End the data plane, and take its device, rules and routes away
-    Down(Place),
+    Down(FolderOption),
     /// Run a program whose XFRM requests, to the kernel, go to the data plane
     Run(Run),
     /// Show how the data plane stands: packets, drops by reason, threads
@@ -50,10 +50,10 @@ pub enum Asked {
     Capture(Capture),
 }
 
-/// Where a data plane is.
+/// Which data plane is meant: by the folder of its sockets.
 #[derive(Args, Serialize, Deserialize, Clone, Debug)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct FolderOption {
     /// Folder of its sockets [default: /run/cryptand-esp]
     #[arg(long, value_name = "DIR", env = FOLDER_VARIABLE, value_hint = ValueHint::DirPath)]
     pub folder: Option<PathBuf>,
@@ -65,7 +65,7 @@ pub struct Place {
 pub struct Check {
     /// Where a data plane would be
     #[command(flatten)]
-    pub place: Place,
+    pub plane: FolderOption,
     /// One JSON object in place of text
     #[arg(long)]
     pub json: bool,
@@ -77,7 +77,7 @@ pub struct Check {
 pub struct Up {
     /// Where it is
     #[command(flatten)]
-    pub place: Place,
+    pub plane: FolderOption,
     /// How it serves
     #[command(flatten)]
     pub how: How,
@@ -117,7 +117,7 @@ pub struct How {
 pub struct Run {
     /// Where it is
     #[command(flatten)]
-    pub place: Place,
+    pub plane: FolderOption,
     /// Begin a data plane for the program, and end it when the program ends
     #[arg(long)]
     pub up: bool,
@@ -136,7 +136,7 @@ pub struct Run {
 pub struct Show {
     /// Where it is
     #[command(flatten)]
-    pub place: Place,
+    pub plane: FolderOption,
     /// JSON in place of text
     #[arg(long)]
     pub json: bool,
@@ -156,7 +156,7 @@ pub enum List {
 pub struct Top {
     /// Where it is
     #[command(flatten)]
-    pub place: Place,
+    pub plane: FolderOption,
     /// Seconds between two looks
     #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub every: u64,
@@ -174,7 +174,7 @@ pub struct Top {
 pub struct Capture {
     /// Where it is
     #[command(flatten)]
-    pub place: Place,
+    pub plane: FolderOption,
     /// Say that whoever has the folder can read, and forge, everything that the SAs of this moment carry
     #[arg(long, required = true)]
     pub give_keys_away: bool,

@@ -160,7 +160,7 @@ struct Floor<'f, 'a> {
 
 struct State {
     lines: [Line; 2],
-    places: Vec<Place>,
+    queues: Vec<StageQueue>,
     failed: Option<Error>,
     is_done: bool,
     idle: usize,
@@ -196,7 +196,7 @@ impl Line {
 
 /// The blocks that wait before a stage.
 #[derive(Default)]
-struct Place {
+struct StageQueue {
     waiting: BTreeMap<u64, Block>,
     next: u64,
     is_busy: bool,
@@ -230,7 +230,7 @@ impl<'f, 'a> Floor<'f, 'a> {
         let second = line(seconds, 0);
         let state = State {
             lines: [first, second],
-            places: flow.steps.iter().map(|_| Place::default()).collect(),
+            queues: flow.steps.iter().map(|_| StageQueue::default()).collect(),
             failed: None,
             is_done: false,
             idle: 0,
@@ -351,22 +351,22 @@ impl<'f, 'a> Floor<'f, 'a> {
 
     /// Number of blocks that wait for a stage, whether the stage may take them now or not.
     fn ready_blocks(&self, state: &State, step: usize) -> usize {
-        if step == 0 { state.lines[0].free.len() } else { state.places[step].waiting.len() }
+        if step == 0 { state.lines[0].free.len() } else { state.queues[step].waiting.len() }
     }
 
     /// Whether a stage can work now: it has a block, is not busy, and has room for its output.
     fn is_ready(&self, state: &State, step: usize) -> bool {
-        let place = &state.places[step];
+        let queue = &state.queues[step];
         match &self.flow.steps[step].work {
             Work::InOrder(_) | Work::Planned { .. } if step == 0 => {
-                !place.is_busy && state.lines[0].total.is_none() && !state.lines[0].free.is_empty()
+                !queue.is_busy && state.lines[0].total.is_none() && !state.lines[0].free.is_empty()
             }
             Work::Planned { .. } => false,
-            Work::InOrder(_) => !place.is_busy && place.waiting.contains_key(&place.next),
-            Work::AnyOrder(_) => !place.waiting.is_empty(),
+            Work::InOrder(_) => !queue.is_busy && queue.waiting.contains_key(&queue.next),
+            Work::AnyOrder(_) => !queue.waiting.is_empty(),
             Work::Between(_) => {
-                !place.is_busy
-                    && (place.rest.is_some() || place.waiting.contains_key(&place.next))
+                !queue.is_busy
+                    && (queue.rest.is_some() || queue.waiting.contains_key(&queue.next))
                     && !state.lines[1].free.is_empty()
             }
         }
@@ -392,7 +392,7 @@ impl<'f, 'a> Floor<'f, 'a> {
 
     /// Whether a stage holds up all others, as far as is known.
     fn is_bottleneck(&self, state: &State, step: usize) -> bool {
-        self.flow.steps[step].is_bottleneck || state.places[step].inflates
+        self.flow.steps[step].is_bottleneck || state.queues[step].inflates
     }
 
     fn pick(&self, state: &mut State, member: &Member) -> Option<Task> {
@@ -405,12 +405,12 @@ impl<'f, 'a> Floor<'f, 'a> {
         if step == 0 {
             return self.begin(state, work, member);
         }
-        state.places[step].is_busy = !matches!(work, Work::AnyOrder(_));
-        let place = &mut state.places[step];
+        state.queues[step].is_busy = !matches!(work, Work::AnyOrder(_));
+        let queue = &mut state.queues[step];
         let block = match work {
-            Work::AnyOrder(_) => place.waiting.pop_first()?.1,
-            Work::InOrder(_) | Work::Planned { .. } => place.waiting.remove(&place.next)?,
-            Work::Between(_) => place.rest.take().map_or_else(|| place.waiting.remove(&place.next), Some)?,
+            Work::AnyOrder(_) => queue.waiting.pop_first()?.1,
+            Work::InOrder(_) | Work::Planned { .. } => queue.waiting.remove(&queue.next)?,
+            Work::Between(_) => queue.rest.take().map_or_else(|| queue.waiting.remove(&queue.next), Some)?,
         };
         let output = match work {
             Work::Between(_) => {
@@ -438,7 +438,7 @@ impl<'f, 'a> Floor<'f, 'a> {
             }
             line.total = block.is_last.then_some(line.made);
         } else {
-            state.places[0].is_busy = true;
+            state.queues[0].is_busy = true;
         }
         Some(Task { step: 0, block, output: None })
     }
@@ -446,7 +446,7 @@ impl<'f, 'a> Floor<'f, 'a> {
     /// Puts the blocks of a finished task where they go next.
     fn hand_on(&self, state: &mut State, task: Task, passed: Passed) {
         let Task { step, block, output } = task;
-        state.places[step].is_busy = false;
+        state.queues[step].is_busy = false;
         if let Some(output) = output {
             self.hand_over(state, step, (block, output), passed);
             return;
@@ -455,20 +455,20 @@ impl<'f, 'a> Floor<'f, 'a> {
             state.lines[0].total = Some(block.index + 1);
         }
         if step > 0 && matches!(self.flow.steps[step].work, Work::InOrder(_)) {
-            state.places[step].next += 1;
+            state.queues[step].next += 1;
         }
         self.go_on(state, step, block);
     }
 
     fn hand_over(&self, state: &mut State, step: usize, blocks: (Block, Block), passed: Passed) {
         let (input, mut output) = blocks;
-        state.places[step].inflates = passed.is_inflated;
+        state.queues[step].inflates = passed.is_inflated;
         if passed.is_input_used {
-            state.places[step].next += 1;
+            state.queues[step].next += 1;
             state.lines[0].finished += 1;
             state.lines[0].free.push(input);
         } else {
-            state.places[step].rest = Some(input);
+            state.queues[step].rest = Some(input);
         }
         let line = &mut state.lines[1];
         if !passed.is_output_ready {
@@ -485,7 +485,7 @@ impl<'f, 'a> Floor<'f, 'a> {
 
     fn go_on(&self, state: &mut State, step: usize, block: Block) {
         if step + 1 < self.flow.steps.len() {
-            state.places[step + 1].waiting.insert(block.index, block);
+            state.queues[step + 1].waiting.insert(block.index, block);
             return;
         }
         let line = &mut state.lines[usize::from(self.border.is_some())];

@@ -1,7 +1,7 @@
 //! The output: a file that gets its name only on success, or a stream that cannot be taken back.
 
 use crate::error::Error;
-use crate::place::Place;
+use crate::output_path::OutputPath;
 use crate::request::Output;
 use crate::source::{Identity, wait_until};
 use crate::unnamed::{Content, Unnamed};
@@ -292,12 +292,12 @@ fn open_path(
 ) -> Result<Kind, Error> {
     let name = || path.display().to_string();
     let failed = |cause| Error::Output { name: name(), operation: "open", cause };
-    let place = Place::of(path).map_err(failed)?.unwrap_or(Place::Folder);
-    open_place(place, path, overwrite, content, input, interrupted)
+    let found = OutputPath::of(path).map_err(failed)?.unwrap_or(OutputPath::Folder);
+    open_found(found, path, overwrite, content, input, interrupted)
 }
 
-fn open_place(
-    place: Place,
+fn open_found(
+    found: OutputPath,
     path: &Path,
     overwrite: bool,
     content: Content,
@@ -307,20 +307,20 @@ fn open_place(
     let name = || path.display().to_string();
     let failed = |cause| Error::Output { name: name(), operation: "open", cause };
     let exists = |is_folder| Error::OutputExists { name: name(), is_folder };
-    match place {
-        Place::Folder => Err(exists(true)),
-        Place::Device(node) => {
+    match found {
+        OutputPath::Folder => Err(exists(true)),
+        OutputPath::Device(node) => {
             let file = node.open(path, interrupted).map_err(failed)?;
             Ok(kind_of(file.ok_or(Error::Interrupted)?))
         }
-        Place::File(identity, _) if input.is_some_and(|input| input == identity) => {
+        OutputPath::File(identity, _) if input.is_some_and(|input| input == identity) => {
             Err(Error::request(format!("{} is the input itself; name another output", name())))
         }
-        Place::File(..) | Place::Link | Place::Strange if !overwrite => Err(exists(false)),
-        Place::File(..) | Place::Link | Place::Strange | Place::Free => {
-            let target = match place {
+        OutputPath::File(..) | OutputPath::Link | OutputPath::Strange if !overwrite => Err(exists(false)),
+        OutputPath::File(..) | OutputPath::Link | OutputPath::Strange | OutputPath::Free => {
+            let target = match found {
                 // A link stays, and its target is replaced; but a link of another user is replaced itself.
-                Place::File(_, target) => target,
+                OutputPath::File(_, target) => target,
                 _ => path.to_path_buf(),
             };
             let file = Unnamed::new(target, overwrite, content).map_err(|cause| Error::Output {
@@ -397,7 +397,7 @@ mod tests {
         let (path, victim) = (folder.path().join("out"), folder.path().join("victim"));
         std::fs::write(&victim, b"mine").unwrap();
         symlink(&victim, &path).unwrap();
-        let open = |overwrite| open_place(Place::Strange, &path, overwrite, Content::Public, None, None);
+        let open = |overwrite| open_found(OutputPath::Strange, &path, overwrite, Content::Public, None, None);
         assert!(matches!(open(false), Err(Error::OutputExists { is_folder: false, .. })));
         let Ok(Kind::File(file)) = open(true) else { panic!("a file of its own") };
         file.name(false).unwrap();

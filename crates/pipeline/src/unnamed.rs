@@ -3,7 +3,7 @@
 //! If the file system allows it, the file has no name at all (O_TMPFILE). Nothing is then left of it even after kill -9
 //! or loss of power. Otherwise it has a hidden name in the same folder, which is removed if the operation fails.
 
-use crate::place::folder_of;
+use crate::output_path::folder_of;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 use std::fs::File;

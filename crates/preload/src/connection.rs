@@ -1,7 +1,7 @@
 //! Connections to the data plane, and the descriptors that take their place while there is no data plane.
 
 use crate::message::{hello, refusal};
-use crate::place::Place;
+use crate::paths::PlanePaths;
 use crate::said::Cause;
 use crate::table::Entry;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -39,8 +39,8 @@ pub fn to(path: &CStr) -> Result<OwnedFd, Errno> {
 }
 
 /// A connection for a socket of the host, with the hello sent on it.
-pub fn greeted(place: &Place, entry: &Entry) -> Result<OwnedFd, Errno> {
-    let socket = to(&place.xfrm)?;
+pub fn greeted(paths: &PlanePaths, entry: &Entry) -> Result<OwnedFd, Errno> {
+    let socket = to(&paths.xfrm)?;
     greet(socket.as_fd(), entry)?;
     Ok(socket)
 }
@@ -51,11 +51,11 @@ pub fn greet(socket: BorrowedFd<'_>, entry: &Entry) -> Result<(), Errno> {
     send(socket, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
 }
 
-/// A descriptor that becomes readable when a data plane comes to the place; if the system has no inotify(7) for this
+/// A descriptor that becomes readable when a data plane comes to these paths; if the system has no inotify(7) for this
 /// user, a timer that tells when to look for one.
-pub fn notifier(place: &Place) -> Result<OwnedFd, Errno> {
+pub fn notifier(paths: &PlanePaths) -> Result<OwnedFd, Errno> {
     let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
-    let told = inotify::init(flags).and_then(|notifier| arm(notifier.as_fd(), place).map(|()| notifier));
+    let told = inotify::init(flags).and_then(|notifier| arm(notifier.as_fd(), paths).map(|()| notifier));
     told.inspect(|_| UNTOLD.ended()).or_else(|lacking| {
         UNTOLD.tell(format_args!(
             "the data plane is looked for every {} ms, since its folder is not watched: {lacking}{}",
@@ -86,18 +86,18 @@ fn ticker() -> Result<OwnedFd, Errno> {
 }
 
 /// Has a notifier watch the data plane's folder, or the folder above while there is none.
-fn arm(notifier: BorrowedFd<'_>, place: &Place) -> Result<(), Errno> {
+fn arm(notifier: BorrowedFd<'_>, paths: &PlanePaths) -> Result<(), Errno> {
     let flags = inotify::WatchFlags::CREATE | inotify::WatchFlags::MOVED_TO;
-    inotify::add_watch(notifier, &*place.folder, flags)
-        .or_else(|_| inotify::add_watch(notifier, &*place.above, flags))
+    inotify::add_watch(notifier, &*paths.folder, flags)
+        .or_else(|_| inotify::add_watch(notifier, &*paths.above, flags))
         .map(drop)
 }
 
 /// Takes the events of a notifier, and has it watch again: the folder itself may have come.
-pub fn rearm(notifier: BorrowedFd<'_>, place: &Place) -> Result<(), Errno> {
+pub fn rearm(notifier: BorrowedFd<'_>, paths: &PlanePaths) -> Result<(), Errno> {
     let mut bytes = [0; NOTICES_BYTES];
     while readable(notifier, Duration::ZERO) && read(notifier, &mut bytes)? > 0 {}
-    match arm(notifier, place) {
+    match arm(notifier, paths) {
         // The notifier is a timer, which goes on by itself.
         Err(Errno::INVAL) => Ok(()),
         armed => armed,
@@ -111,11 +111,11 @@ pub fn readable(fd: BorrowedFd<'_>, time: Duration) -> bool {
 }
 
 /// A connection to a data plane that may be restarting: waits at most `time` for its return.
-pub fn after_return(place: &Place, entry: &Entry, time: Duration) -> Result<OwnedFd, Errno> {
+pub fn after_return(paths: &PlanePaths, entry: &Entry, time: Duration) -> Result<OwnedFd, Errno> {
     let end = Instant::now() + time;
-    let mut told = notifier(place)?;
+    let mut told = notifier(paths)?;
     loop {
-        let refused = match greeted(place, entry) {
+        let refused = match greeted(paths, entry) {
             Ok(socket) => return Ok(socket),
             Err(refused) => refused,
         };
@@ -125,15 +125,15 @@ pub fn after_return(place: &Place, entry: &Entry, time: Duration) -> Result<Owne
         }
         let listens_soon = refused != Errno::NOENT;
         let is_told = readable(told.as_fd(), if listens_soon { left.min(LISTEN_WAIT) } else { left });
-        if is_told && rearm(told.as_fd(), place).is_err() {
-            told = notifier(place)?;
+        if is_told && rearm(told.as_fd(), paths).is_err() {
+            told = notifier(paths)?;
         }
     }
 }
 
-/// Whether a data plane was, or is, at the place (its folder exists): then waiting for its return is worth while.
-pub fn was_there(place: &Place) -> bool {
-    rustix::fs::stat(&*place.folder).is_ok()
+/// Whether a data plane was, or is, at these paths (its folder exists): then waiting for its return is worth while.
+pub fn was_there(paths: &PlanePaths) -> bool {
+    rustix::fs::stat(&*paths.folder).is_ok()
 }
 
 /// A socket that holds an error for each request that was not answered, and then ends.

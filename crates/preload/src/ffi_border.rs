@@ -3,7 +3,7 @@
 
 use crate::ffi_real::{errno, find_all, set_errno};
 use crate::ours;
-use crate::place::{Place, place};
+use crate::paths::{PlanePaths, paths};
 use crate::table::{Table, maybe_ours};
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -47,9 +47,9 @@ extern "C" fn after_fork() {
     let _ = HELD.try_with(|held| held.take().map(ManuallyDrop::into_inner));
 }
 
-/// The data plane's place. A program with more rights than its user (set-user-ID) ignores the user's environment.
-pub fn data_plane() -> Option<&'static Place> {
-    place(|| {
+/// The paths of the data plane. A program with more rights than its user (set-user-ID) ignores the user's environment.
+pub fn data_plane() -> Option<&'static PlanePaths> {
+    paths(|| {
         // SAFETY: the name ends in a zero byte.
         let value = unsafe { secure_getenv(VARIABLE.as_ptr()) };
         // SAFETY: what is not null ends in a zero byte, and stays while the library is loaded or its first function

@@ -47,9 +47,9 @@ fn send_parts(fd: BorrowedFd<'_>, flags: c_int, parts: &[&[u8]], call: impl Fn(c
             return sent;
         }
         let next = inside(|| {
-            let place = data_plane().ok_or(Errno::CONNREFUSED)?;
+            let plane = data_plane().ok_or(Errno::CONNREFUSED)?;
             let may_wait = flags & libc::MSG_DONTWAIT == 0 && !waits_for_nothing(fd);
-            Ok(ours::ended_at_send(fd, place, may_wait))
+            Ok(ours::ended_at_send(fd, plane, may_wait))
         });
         match next {
             Ok(Next::Again) => {}
@@ -93,7 +93,7 @@ fn receive(
             _ if seen.1 == 0 && flags & libc::MSG_TRUNC == 0 => return read,
             _ => {}
         }
-        let next = inside(|| data_plane().map(|place| ours::ended_at_read(fd, place)).ok_or(Errno::NOBUFS));
+        let next = inside(|| data_plane().map(|plane| ours::ended_at_read(fd, plane)).ok_or(Errno::NOBUFS));
         match next {
             Ok(Next::Again) => connections += 1,
             Ok(Next::Foreign) => {

@@ -4,7 +4,7 @@
 use crate::MARK;
 use crate::connection::{readable, to};
 use crate::ffi_kernel;
-use crate::place::{Place, shown};
+use crate::paths::{PlanePaths, shown};
 use crate::said::Cause;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, send, sockopt};
@@ -45,7 +45,7 @@ pub fn bypass(fd: BorrowedFd<'_>) -> Result<(), Errno> {
 
 /// Prepares a socket for being bound: on port 500 or 4500 it is marked, and it shares 4500 with the data plane. A
 /// failure is told and does not stop the bind: IKE works without ESP in UDP.
-pub fn before_bind(fd: BorrowedFd<'_>, address: SocketAddr, place: Option<&Place>) {
+pub fn before_bind(fd: BorrowedFd<'_>, address: SocketAddr, paths: Option<&PlanePaths>) {
     if !matches!(address.port(), IKE | SHARED) || !is_udp(fd) {
         return;
     }
@@ -54,13 +54,13 @@ pub fn before_bind(fd: BorrowedFd<'_>, address: SocketAddr, place: Option<&Place
     if address.port() != SHARED {
         return;
     }
-    let Some(place) = place else { return };
+    let Some(paths) = paths else { return };
     let mut answer = Text::<ANSWER_BYTES>::new();
-    let asked = ask(place, address, &mut answer);
+    let asked = ask(paths, address, &mut answer);
     // A data plane that comes later can share the port only if all of the port's sockets have SO_REUSEPORT.
     let shared = sockopt::set_socket_reuseport(fd, true);
     if let Err(refused) = asked.and(shared) {
-        let (path, said) = (shown(&place.plane), answer.shown());
+        let (path, said) = (shown(&paths.plane), answer.shown());
         UNSHARED.tell(format_args!(
             "the data plane at {path} does not share {address}: {refused}{said}: IKE goes on, ESP in UDP does not; start cryptand-esp before this program"
         ));
@@ -68,10 +68,10 @@ pub fn before_bind(fd: BorrowedFd<'_>, address: SocketAddr, place: Option<&Place
 }
 
 /// Asks the data plane to open its sockets of an address; `answer` gets what it replies.
-fn ask(place: &Place, address: SocketAddr, answer: &mut Text<ANSWER_BYTES>) -> Result<(), Errno> {
+fn ask(paths: &PlanePaths, address: SocketAddr, answer: &mut Text<ANSWER_BYTES>) -> Result<(), Errno> {
     let mut question = Text::<QUESTION_BYTES>::new();
     write!(question, "bind {address}").map_err(|_| Errno::INVAL)?;
-    let plane = to(&place.plane)?;
+    let plane = to(&paths.plane)?;
     send(&plane, question.bytes(), SendFlags::NOSIGNAL)?;
     if !readable(plane.as_fd(), PLANE_WAIT) {
         return Err(Errno::TIMEDOUT);

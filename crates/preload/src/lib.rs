@@ -24,7 +24,7 @@ mod ffi_transfer;
 mod ike;
 mod message;
 mod ours;
-mod place;
+mod paths;
 mod said;
 mod table;
 

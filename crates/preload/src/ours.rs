@@ -8,7 +8,7 @@
 
 use crate::connection::{self, RETURN_WAIT};
 use crate::ffi_kernel;
-use crate::place::{Place, shown};
+use crate::paths::{PlanePaths, shown};
 use crate::said::Cause;
 use crate::table::{Entry, State, Table, Watch};
 use rustix::io::Errno;
@@ -62,22 +62,22 @@ fn checked<'a>(table: &'a mut Table, fd: BorrowedFd<'_>) -> Option<&'a mut Entry
 }
 
 /// Opens a socket of NETLINK_XFRM, which is a connection to the data plane. `kind` is SOCK_RAW or SOCK_DGRAM.
-pub fn open(place: Option<&Place>, kind: i32, waits: bool, inherited: bool) -> Result<OwnedFd, Errno> {
-    let Some(place) = place else {
+pub fn open(paths: Option<&PlanePaths>, kind: i32, waits: bool, inherited: bool) -> Result<OwnedFd, Errno> {
+    let Some(paths) = paths else {
         ABSENT.tell(format_args!(
             "CRYPTAND_ESP has to be an absolute path of at most 96 bytes: set it to the folder of the data plane"
         ));
         return Err(Errno::NAMETOOLONG);
     };
     let mut entry = Entry::new(-1, (0, 0), kind, rustix::process::getpid().as_raw_pid().unsigned_abs());
-    let socket = connection::greeted(place, &entry).or_else(|refused| {
-        if connection::was_there(place) {
-            connection::after_return(place, &entry, RETURN_WAIT)
+    let socket = connection::greeted(paths, &entry).or_else(|refused| {
+        if connection::was_there(paths) {
+            connection::after_return(paths, &entry, RETURN_WAIT)
         } else {
             Err(refused)
         }
     });
-    let socket = socket.inspect_err(|&refused| absent(place, refused))?;
+    let socket = socket.inspect_err(|&refused| absent(paths, refused))?;
     ABSENT.ended();
     connection::with_flags(socket.as_fd(), waits, inherited)?;
     entry.fd = socket.as_raw_fd();
@@ -89,8 +89,8 @@ pub fn open(place: Option<&Place>, kind: i32, waits: bool, inherited: bool) -> R
     Ok(socket)
 }
 
-fn absent(place: &Place, refused: Errno) {
-    let path = shown(&place.xfrm);
+fn absent(paths: &PlanePaths, refused: Errno) {
+    let path = shown(&paths.xfrm);
     ABSENT.tell(format_args!(
         "no data plane answers at {path}: {refused}: start cryptand-esp, or set CRYPTAND_ESP to its folder"
     ));
@@ -215,10 +215,10 @@ fn reconnected(entry: &mut Entry, fd: BorrowedFd<'_>, new: &OwnedFd) -> Next {
 }
 
 /// Has a descriptor wait for the data plane, or connects it if the data plane has come meanwhile.
-fn wait(entry: &mut Entry, fd: BorrowedFd<'_>, place: &Place, refused: Errno) -> Next {
-    absent(place, refused);
-    if entry.state != State::Waiting || connection::rearm(fd, place).is_err() {
-        let waiting = connection::notifier(place).and_then(|new| replace(entry, fd, &new, State::Waiting));
+fn wait(entry: &mut Entry, fd: BorrowedFd<'_>, paths: &PlanePaths, refused: Errno) -> Next {
+    absent(paths, refused);
+    if entry.state != State::Waiting || connection::rearm(fd, paths).is_err() {
+        let waiting = connection::notifier(paths).and_then(|new| replace(entry, fd, &new, State::Waiting));
         if let Err(lacking) = waiting {
             UNWATCHED.tell(format_args!(
                 "this program has no descriptor to wait for the data plane with: {lacking}: raise RLIMIT_NOFILE"
@@ -228,11 +228,11 @@ fn wait(entry: &mut Entry, fd: BorrowedFd<'_>, place: &Place, refused: Errno) ->
         UNWATCHED.ended();
     }
     // The data plane may have come between the attempt and the watch of its folder.
-    connection::greeted(place, entry).map_or(Next::Wait, |new| reconnected(entry, fd, &new))
+    connection::greeted(paths, entry).map_or(Next::Wait, |new| reconnected(entry, fd, &new))
 }
 
 /// A call that reads has found that the connection of `fd` has ended.
-pub fn ended_at_read(fd: BorrowedFd<'_>, place: &Place) -> Next {
+pub fn ended_at_read(fd: BorrowedFd<'_>, paths: &PlanePaths) -> Next {
     let mut table = table();
     let Some(entry) = checked(&mut table, fd) else { return Next::Foreign };
     if entry.state == State::Connected && entry.asked().next().is_some() {
@@ -243,14 +243,14 @@ pub fn ended_at_read(fd: BorrowedFd<'_>, place: &Place) -> Next {
             Err(_) => Next::Fail(Errno::CONNRESET),
         };
     }
-    match connection::greeted(place, entry) {
+    match connection::greeted(paths, entry) {
         Ok(new) => reconnected(entry, fd, &new),
-        Err(refused) => wait(entry, fd, place, refused),
+        Err(refused) => wait(entry, fd, paths, refused),
     }
 }
 
 /// A call that sends has found that the connection of `fd` has ended. None of the call's bytes were delivered.
-pub fn ended_at_send(fd: BorrowedFd<'_>, place: &Place, may_wait: bool) -> Next {
+pub fn ended_at_send(fd: BorrowedFd<'_>, paths: &PlanePaths, may_wait: bool) -> Next {
     let (copy, refused) = {
         let mut table = table();
         let Some(entry) = checked(&mut table, fd) else { return Next::Foreign };
@@ -258,20 +258,20 @@ pub fn ended_at_send(fd: BorrowedFd<'_>, place: &Place, may_wait: bool) -> Next 
         if entry.state != State::Waiting && (entry.asked().next().is_some() || connection::unread(fd)) {
             return Next::Fail(Errno::CONNRESET);
         }
-        match connection::greeted(place, entry) {
+        match connection::greeted(paths, entry) {
             Ok(new) => return reconnected(entry, fd, &new),
             Err(refused) => (*entry, refused),
         }
     };
     let time = if may_wait && !copy.tired { RETURN_WAIT } else { Duration::ZERO };
-    let new = connection::after_return(place, &copy, time);
+    let new = connection::after_return(paths, &copy, time);
     let mut table = table();
     let Some(entry) = checked(&mut table, fd) else { return Next::Foreign };
     if let Ok(new) = new {
         return reconnected(entry, fd, &new);
     }
     entry.tired = true;
-    match wait(entry, fd, place, refused) {
+    match wait(entry, fd, paths, refused) {
         // A send does not wait, whether or not there is a descriptor to wait with.
         Next::Wait | Next::Fail(_) => Next::Fail(Errno::CONNREFUSED),
         other => other,

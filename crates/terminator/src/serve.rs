@@ -12,7 +12,7 @@ use crate::sockets::Sockets;
 use crate::ticket_file;
 use crate::tickets::Tickets;
 use crate::watch::{Watch, files};
-use crate::workers::{Command, Generation, Mailbox, Place, Worker};
+use crate::workers::{Command, Generation, Mailbox, Worker, WorkerParts};
 use facility::{Facility, Options};
 use home::limits::NotStarted;
 use nix::sys::signal::{SigSet, Signal};
@@ -346,7 +346,7 @@ impl Supervisor {
         let domain = self.settings.home.as_ref().map_or(0, |home| home.domain);
         for number in 0..loops {
             let mailbox = Arc::new(Mailbox::new().map_err(system("make a descriptor"))?);
-            let place = Place {
+            let parts = WorkerParts {
                 number,
                 mailbox: Arc::clone(&mailbox),
                 generation: Arc::clone(&generation),
@@ -359,7 +359,7 @@ impl Supervisor {
             let thread = std::thread::Builder::new().name(format!("loop {number}")).spawn(move || {
                 // The end is reported even if the loop panics.
                 let _ended = ended;
-                let made = Worker::new(place, cards.as_ref());
+                let made = Worker::new(parts, cards.as_ref());
                 let (worker, said) = match made {
                     Ok(worker) => (Some(worker), Ok(())),
                     Err(cause) => (None, Err(cause)),

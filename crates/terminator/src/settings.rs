@@ -277,9 +277,9 @@ impl Settings {
     /// # Errors
     /// [`Wrong`], with file, line and key.
     pub fn from_text(file: &Path, text: &str) -> Result<Self, Wrong> {
-        let place = Place::new(file, text);
-        let raw: RawSettings = toml::from_str(text).map_err(|error| place.syntax(&error))?;
-        place.settings(raw)
+        let read = SettingsText::new(file, text);
+        let raw: RawSettings = toml::from_str(text).map_err(|error| read.syntax(&error))?;
+        read.settings(raw)
     }
 
     /// The policies that a certificate is served under.
@@ -321,20 +321,20 @@ pub(crate) fn read_bounded(file: &Path, bytes_max: u64) -> Result<Vec<u8>, Strin
 }
 
 /// A settings file's text, with the file's path.
-struct Place<'a> {
+struct SettingsText<'a> {
     file: &'a Path,
     text: &'a str,
     /// Offsets of the line ends, since the lines of tens of thousands of places are looked up.
     ends: Vec<usize>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SettingsText<'a> {
     fn new(file: &'a Path, text: &'a str) -> Self {
         Self { file, text, ends: text.match_indices('\n').map(|(at, _)| at).collect() }
     }
 }
 
-impl Place<'_> {
+impl SettingsText<'_> {
     fn line(&self, at: usize) -> usize {
         self.ends.partition_point(|end| *end < at) + 1
     }

@@ -99,7 +99,7 @@ struct Slot {
 }
 
 /// Everything that a loop is made from.
-pub(crate) struct Place {
+pub(crate) struct WorkerParts {
     /// The loop's number, from 0.
     pub(crate) number: usize,
     pub(crate) mailbox: Arc<Mailbox>,
@@ -147,8 +147,8 @@ impl Worker {
     ///
     /// # Errors
     /// The system has no descriptor for the loop, or refuses to watch the sockets.
-    pub(crate) fn new(place: Place, cards: Option<&Facility>) -> io::Result<Self> {
-        let Place { number, mailbox, generation, counts, loops, domain } = place;
+    pub(crate) fn new(parts: WorkerParts, cards: Option<&Facility>) -> io::Result<Self> {
+        let WorkerParts { number, mailbox, generation, counts, loops, domain } = parts;
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &mailbox.bell, EventData::new_u64(MAILBOX), EventFlags::IN)?;
         let completions = cards.map(Facility::completions).transpose().map_err(io::Error::other)?;

@@ -137,7 +137,7 @@ impl std::error::Error for AcceptorError {}
 /// Where the private keys of a configuration's chains are. The library asks either for all operations of a
 /// configuration or for none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum KeyLocation {
     Here,
     Elsewhere,
 }
@@ -145,7 +145,7 @@ enum Place {
 /// The settings that all certificate chains of a configuration share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Kind {
-    place: Place,
+    location: KeyLocation,
     clients: Option<Clients>,
     policy: Policy,
 }
@@ -153,8 +153,8 @@ struct Kind {
 impl Kind {
     /// The kind of a chain at a listener of this policy; the chain's own policy takes precedence.
     fn of(chain: &Chain, policy: Policy) -> Self {
-        let place = if chain.is_elsewhere() { Place::Elsewhere } else { Place::Here };
-        Self { place, clients: chain.clients(), policy: chain.policy().unwrap_or(policy) }
+        let location = if chain.is_elsewhere() { KeyLocation::Elsewhere } else { KeyLocation::Here };
+        Self { location, clients: chain.clients(), policy: chain.policy().unwrap_or(policy) }
     }
 }
 
@@ -238,7 +238,7 @@ impl Acceptor {
         for chain in defaults.iter().filter_map(|at| chains.get(*at)) {
             let kind = Kind::of(chain, policy);
             let first = default_kind.get_or_insert(kind);
-            if first.place != kind.place {
+            if first.location != kind.location {
                 return Err(AcceptorError::MixedUnnamed);
             }
             if first.clients != kind.clients {
@@ -322,7 +322,7 @@ fn chains_of_names(chains: &[Chain], policy: Policy) -> Result<HashMap<&str, Vec
             for &first in others.iter() {
                 let name = name.clone();
                 let [one, other] = [&chains[first], chain].map(|chain| Kind::of(chain, policy));
-                if one.place != other.place {
+                if one.location != other.location {
                     return Err(AcceptorError::Mixed { name, first, second });
                 }
                 if one.clients != other.clients {
@@ -377,7 +377,7 @@ fn configuration(
     if !defaults.is_empty() {
         builder.set_default_chains(defaults.iter().map(|chain| chain.of_library.clone()))?;
     }
-    if kind.place == Place::Elsewhere {
+    if kind.location == KeyLocation::Elsewhere {
         builder.set_private_key_callback(AskCaller)?;
     }
     builder.build()

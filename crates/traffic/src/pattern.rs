@@ -23,11 +23,11 @@ static TABLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     period.iter().copied().cycle().take(PERIOD + PIECE_BYTES_MAX).collect()
 });
 
-/// The place in the pattern of one direction of a connection.
+/// The position in the pattern of one direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(usize);
+pub(crate) struct PatternPosition(usize);
 
-impl Place {
+impl PatternPosition {
     /// The start of the client's bytes, by the seed of its header.
     pub fn of_requests(seed: u64) -> Self {
         Self((seed % PERIOD as u64) as usize)
@@ -67,25 +67,25 @@ mod tests {
     #[test]
     fn bytes_are_known_by_their_place() {
         let mut sent = Vec::new();
-        let mut place = Place::of_requests(77);
+        let mut position = PatternPosition::of_requests(77);
         for count in [1, 8190, 8191, 8192, 70_000, PIECE_BYTES_MAX + 1, 3] {
-            let bytes = place.bytes(count);
+            let bytes = position.bytes(count);
             assert_eq!(bytes.len(), count.min(PIECE_BYTES_MAX));
             sent.extend_from_slice(bytes);
-            place.advance(bytes.len());
+            position.advance(bytes.len());
         }
         for cut in [1, 1448, 8191, 65_536, sent.len()] {
-            let mut place = Place::of_requests(77);
-            assert!(sent.chunks(cut).all(|piece| place.check(piece)));
+            let mut position = PatternPosition::of_requests(77);
+            assert!(sent.chunks(cut).all(|piece| position.check(piece)));
         }
-        assert_ne!(Place::of_requests(77), Place::of_responses(77));
+        assert_ne!(PatternPosition::of_requests(77), PatternPosition::of_responses(77));
     }
 
     #[test]
     fn what_a_tunnel_may_do_wrong_is_seen() {
-        let place = Place::of_requests(5);
-        let good = place.bytes(10_000).to_vec();
-        let check = |bytes: &[u8]| place.clone().check(bytes);
+        let position = PatternPosition::of_requests(5);
+        let good = position.bytes(10_000).to_vec();
+        let check = |bytes: &[u8]| position.clone().check(bytes);
         assert!(check(&good));
         for at in [0, 1, 8190, 8191, 9999] {
             let mut wrong = good.clone();

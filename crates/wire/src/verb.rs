@@ -46,6 +46,6 @@ pub use misfit::Misfit;
 pub use reasons::{unknown, why_refused};
 pub use request::{Buffer, TypedRequest};
 pub use table::*;
-pub use types::{Audit, Class, Entry, Kernel, Place};
+pub use types::{Audit, Class, Entry, Executor, Kernel};
 
 pub use crate::parameters::{Direction, Kind, Length, Null, Parameter, Role, Verb};

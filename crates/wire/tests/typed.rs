@@ -9,7 +9,7 @@ use wire::{KeyReference, Verb};
 macro_rules! typed {
     ($(
         $(#[$doc:meta])*
-        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
+        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $executor:ident {
             $($rest:tt)*
         }
     )*) => {

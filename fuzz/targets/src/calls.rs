@@ -14,7 +14,7 @@ use wire::Label;
 use wire::control::{MasterKeyPattern, NewState, Register, RegisterRow, Store};
 use wire::frame::Arguments;
 use wire::point::PointSet;
-use wire::verb::{Direction, Entry, Kind, Length, Place, TABLE};
+use wire::verb::{Direction, Entry, Executor, Kind, Length, TABLE};
 
 struct Kept(Mutex<Memory>);
 
@@ -36,7 +36,7 @@ impl KeyStore for Kept {
 /// nothing that may not be stored is.
 pub fn daemon_call(data: &[u8]) {
     let Some((choice, payload)) = data.split_first() else { return };
-    let rows: Vec<&'static Entry> = TABLE.iter().filter(|entry| entry.place == Place::Daemon).collect();
+    let rows: Vec<&'static Entry> = TABLE.iter().filter(|entry| entry.executor == Executor::Daemon).collect();
     let entry = rows[usize::from(*choice) % rows.len()];
     if verbs::is_query(entry.verb) {
         return query(entry, payload);

@@ -7,14 +7,14 @@ use crate::verbs::SCRIPT;
 use std::collections::BTreeSet;
 use wire::frame::FRAME_VERSION;
 use wire::point::POINTS;
-use wire::verb::{Entry, Place, TABLE};
+use wire::verb::{Entry, Executor, TABLE};
 
 /// The line after which a dictionary is made from the verb table.
 pub const MADE: &str = "# From here on made from the verb table; CRYPTAND_BLESS=1 cargo test --release -p fuzz-targets writes it.";
 
 /// The lines of a target's dictionary that are made from the verb table; none for a target that no verb reaches.
 pub fn made(target: &str) -> Vec<String> {
-    let daemon = || TABLE.iter().filter(|entry| entry.place == Place::Daemon);
+    let daemon = || TABLE.iter().filter(|entry| entry.executor == Executor::Daemon);
     let all = || keywords(words(TABLE));
     match target {
         "verb" => [all(), choices()].concat(),

@@ -19,7 +19,7 @@ use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, Usage};
 use wire::bounds::{RANDOM_BYTES_MAX, TEXT_BYTES_MAX};
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
-use wire::verb::{Direction, Entry, Kind, Length, Place, TABLE, Verb};
+use wire::verb::{Direction, Entry, Executor, Kind, Length, TABLE, Verb};
 
 /// The longest public exponent of a 4,096-bit key, in bits; another one below it; and the longest that FIPS 186-5 has.
 const EXPONENT_BITS: [usize; 3] = [4095, 1024, 256];
@@ -114,7 +114,7 @@ impl Passes {
         for path in files {
             let data = std::fs::read(&path).expect("a kept request");
             let Some((verb, payload)) = request_of(&self.keys, &data) else { continue };
-            if verb == Verb::PkaKeyGenerate || verb.entry().place == Place::Daemon {
+            if verb == Verb::PkaKeyGenerate || verb.entry().executor == Executor::Daemon {
                 continue;
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -361,7 +361,7 @@ fn pair(curve: EccCurve) -> (Vec<u8>, Vec<u8>) {
 /// Verbs of cards that no kept request is of.
 pub fn without_request(found: &[Extreme]) -> Vec<&'static str> {
     let is_missing = |entry: &&Entry| {
-        entry.place != Place::Daemon
+        entry.executor != Executor::Daemon
             && entry.verb != Verb::PkaKeyGenerate
             && !found.iter().any(|extreme| extreme.verb == entry.verb)
     };

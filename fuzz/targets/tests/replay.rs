@@ -5,7 +5,7 @@ use fuzz_targets::passes::Passes;
 use fuzz_targets::{TARGETS, pin_verb_answer, verb_answer};
 use std::fs;
 use std::path::{Path, PathBuf};
-use wire::verb::{Place, TABLE, Verb};
+use wire::verb::{Executor, TABLE, Verb};
 
 fn fuzz_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -39,7 +39,7 @@ fn kept_requests_reach_inside_the_verbs() {
     println!("{served:?}");
     let missing: Vec<_> = TABLE
         .iter()
-        .filter(|entry| entry.place != Place::Daemon && entry.verb != Verb::PkaKeyGenerate)
+        .filter(|entry| entry.executor != Executor::Daemon && entry.verb != Verb::PkaKeyGenerate)
         .map(|entry| entry.name)
         .filter(|name| !served.contains_key(name))
         .collect();

@@ -3,7 +3,7 @@
 
 use house_tests::exercised::{Exercised, exercised};
 use house_tests::{root, sources};
-use wire::verb::{Place, TABLE};
+use wire::verb::{Executor, TABLE};
 
 const HOW: &str = "a test of crates/cca/tests asserts it with Request::ok, refused or answers (rsa and curves: every request); then\n\
      CRYPTAND_BLESS=1 cargo test --release -p cca exercised";
@@ -12,7 +12,7 @@ const HOW: &str = "a test of crates/cca/tests asserts it with Request::ok, refus
 fn every_keyword_of_every_verb_has_a_test() {
     let exercised = exercised();
     let mut missing = Vec::new();
-    for entry in TABLE.iter().filter(|entry| entry.place != Place::Daemon) {
+    for entry in TABLE.iter().filter(|entry| entry.executor != Executor::Daemon) {
         let Some(own) = exercised.get(entry.name) else {
             missing.push(format!("{}: no test asserts an answer", entry.name));
             continue;
@@ -40,7 +40,7 @@ fn every_refusal_that_a_verb_s_page_names_has_a_test() {
     let exercised = exercised();
     let pages = sources("crates/cca/src/verbs", "rs");
     let mut missing = Vec::new();
-    for entry in TABLE.iter().filter(|entry| entry.place != Place::Daemon) {
+    for entry in TABLE.iter().filter(|entry| entry.executor != Executor::Daemon) {
         let path = format!("crates/cca/src/verbs/{}.rs", entry.name.replace('-', "_"));
         let page =
             pages.iter().find(|page| page.path == path).unwrap_or_else(|| panic!("{path}: no such file"));

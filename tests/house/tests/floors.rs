@@ -8,7 +8,7 @@ use std::fs;
 /// Each room of more than one module, and its modules from the ground up. What a caller gets at the root of the crate
 /// counts as its module's; what the root defines itself has no place.
 const FLOORS: &[(&str, &str)] = &[
-    ("agent", "message held place client serve"),
+    ("agent", "message held socket client serve"),
     ("capi", "memory fields chosen process resources lists own segments call entry_points"),
     (
         "card",
@@ -42,7 +42,7 @@ const FLOORS: &[(&str, &str)] = &[
          looped report conduct",
     ),
     ("engine", "low algorithm error secret mid high level engine"),
-    ("esp", "place messages observed worker supervisor commands program"),
+    ("esp", "folder messages observed worker supervisor commands program"),
     ("facility", "error reply local control cards request state keys"),
     ("home", "limits settings error trust started place manager autostart programs service"),
     (
@@ -80,7 +80,7 @@ const FLOORS: &[(&str, &str)] = &[
     ("peers", "aws_lc_ffi core_ffi ff1 table_ffi ipsec_mb_ffi openssl_ffi rpgp"),
     (
         "pipeline",
-        "summary candidates request error block run crew lines source entry times flow opening place \
+        "summary candidates request error block run crew lines source entry times flow opening output_path \
          unnamed sink unwrap verdicts decrypt pieces exit gather sealing signing text encrypt sign verify",
     ),
     (
@@ -90,7 +90,7 @@ const FLOORS: &[(&str, &str)] = &[
     ),
     (
         "preload",
-        "message place said table connection ffi_real ffi_kernel ours ffi_border ike ffi ffi_transfer",
+        "message paths said table connection ffi_real ffi_kernel ours ffi_border ike ffi ffi_transfer",
     ),
     ("python", "errors values calls"),
     (

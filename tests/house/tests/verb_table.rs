@@ -5,7 +5,7 @@ use house_tests::{keywords, root};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
-use wire::verb::{Audit, Class, Direction, Kind, Length, Null, Place, Role, TABLE, Verb};
+use wire::verb::{Audit, Class, Direction, Executor, Kind, Length, Null, Role, TABLE, Verb};
 
 #[test]
 fn the_page_of_verbs_is_that_of_the_table() {
@@ -146,17 +146,18 @@ fn page() -> String {
     }
     for entry in TABLE {
         let class = if entry.class == Class::Pure { "pure" } else { "once" };
-        let place = match entry.place {
-            Place::Coprocessor => "coprocessor",
-            Place::AnyCard => "any card",
-            Place::Daemon => "daemon",
+        let executor = match entry.executor {
+            Executor::Coprocessor => "coprocessor",
+            Executor::AnyCard => "any card",
+            Executor::Daemon => "daemon",
         };
         let audited = match entry.audited {
             Audit::Nothing => "",
             Audit::Keys | Audit::Records => ", audited",
         };
         let entry_point = if entry.entry_point.is_empty() { "no CCA entry point" } else { entry.entry_point };
-        let _ = writeln!(text, "## {}\n\n{entry_point}; {class}; served by: {place}{audited}.\n", entry.name);
+        let _ =
+            writeln!(text, "## {}\n\n{entry_point}; {class}; served by: {executor}{audited}.\n", entry.name);
         let _ = writeln!(text, "Point: {}.\n", keywords::shown(entry.point));
         if entry.parameters.is_empty() {
             text.push_str("No parameters.\n\n");

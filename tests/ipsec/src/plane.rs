@@ -68,7 +68,7 @@ impl<'h> Plane<'h> {
 
     /// Its counters and its lists, for people.
     pub fn state(&self) -> String {
-        let show = format!("{{\"place\":{{\"folder\":\"{FOLDER}\"}},\"json\":false}}");
+        let show = format!("{{\"plane\":{{\"folder\":\"{FOLDER}\"}},\"json\":false}}");
         let questions = [
             format!("{{\"status\":{show}}}"),
             format!("{{\"sa\":{{\"list\":{show}}}}}"),

@@ -74,7 +74,7 @@ fn tshark_opens_what_was_captured() {
 /// Captures into a folder, which is made.
 fn capture(host: &Host, folder: &Path) {
     let json = format!(
-        r#"{{"capture":{{"place":{{"folder":"{}"}},"give_keys_away":true,"interface":"eth0","seconds":{SECONDS},"into":"{}"}}}}"#,
+        r#"{{"capture":{{"plane":{{"folder":"{}"}},"give_keys_away":true,"interface":"eth0","seconds":{SECONDS},"into":"{}"}}}}"#,
         ipsec_tests::FOLDER,
         folder.display()
     );

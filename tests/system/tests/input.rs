@@ -10,7 +10,7 @@ use wire::code;
 use wire::control::CardRow;
 use wire::frame::{Argument, Arguments};
 use wire::verb::{
-    Direction, Kind, Length, Place, TABLE, Verb, clear_key_import_multiple, digital_signature_generate,
+    Direction, Executor, Kind, Length, TABLE, Verb, clear_key_import_multiple, digital_signature_generate,
     mac_generate, one_way_hash, pka_key_generate, symmetric_algorithm_encipher,
 };
 use wire::{Codes, KeyReference, Label};
@@ -247,7 +247,9 @@ fn noise_for_every_verb_is_answered_and_harms_no_card() {
     let facility = installation.facility();
     let (key, mut random) = (mac_key(&facility), Random(4));
     let mut answered = 0;
-    for entry in TABLE.iter().filter(|entry| entry.place != Place::Daemon && !entry.parameters.is_empty()) {
+    for entry in
+        TABLE.iter().filter(|entry| entry.executor != Executor::Daemon && !entry.parameters.is_empty())
+    {
         for round in 0..60 {
             let mut material = random.bytes(4096);
             if round % 2 == 0 {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, settings};
 use wire::control::{CardState, Personality, PollMode, Refusal};
 use wire::tenant::{CardChange, Change, Credential, Dedicated, Limits, Tenant};
-use wire::verb::{Direction, Kind, Place, TABLE};
+use wire::verb::{Direction, Executor, Kind, TABLE};
 
 fn two_domains(change: impl FnOnce(&mut Settings)) -> Installation {
     let mut settings = settings(2, 1);
@@ -66,7 +66,7 @@ fn no_token_of_one_domain_works_in_another() {
     }
     // No verb is forgotten: whatever takes a key is called here, or takes none that is wrapped.
     let mut forgotten = Vec::new();
-    for entry in TABLE.iter().filter(|entry| entry.place == Place::Coprocessor) {
+    for entry in TABLE.iter().filter(|entry| entry.executor == Executor::Coprocessor) {
         let takes_key = entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key { .. }));
         let is_called = calls.iter().any(|(verb, _)| *verb == entry.verb);
         let is_other = [&OPEN[..], &NOT_FOR_THE_OWNER].concat().contains(&entry.verb);

@@ -19,7 +19,7 @@ use wire::key::KeyReference;
 use wire::point::PointSet;
 use wire::role::{BuiltIn, OWNER};
 use wire::uses::Uses;
-use wire::verb::{Entry, Place, TABLE, Verb};
+use wire::verb::{Entry, Executor, TABLE, Verb};
 
 /// A key table without keys.
 struct NoKeys;
@@ -30,11 +30,11 @@ impl Keys for NoKeys {
     }
 }
 
-fn serves(personality: Personality, place: Place) -> bool {
-    match place {
-        Place::AnyCard => true,
-        Place::Coprocessor => personality == Personality::Coprocessor,
-        Place::Daemon => false,
+fn serves(personality: Personality, executor: Executor) -> bool {
+    match executor {
+        Executor::AnyCard => true,
+        Executor::Coprocessor => personality == Personality::Coprocessor,
+        Executor::Daemon => false,
     }
 }
 
@@ -81,11 +81,11 @@ fn every_row_is_routed_served_and_recorded() {
             assert_eq!(reply.verb(), entry.verb);
             assert!(reply.codes().return_code < 12, "{}: {}", entry.name, reply.codes());
         };
-        if entry.place == Place::Daemon {
+        if entry.executor == Executor::Daemon {
             call(&facility);
         }
         for (index, personality) in PERSONALITIES.into_iter().enumerate() {
-            if serves(personality, entry.place) {
+            if serves(personality, entry.executor) {
                 call(&facility.with_selection(Selection::card(observed[index].0)));
                 expected[index] += 1;
             }
@@ -110,7 +110,7 @@ fn every_row_is_admitted_where_it_is_served_and_by_its_point() {
             };
             let mut others = PointSet::EVERYTHING;
             others.deny(entry.point);
-            let (admitted, denied) = match serves(personality, entry.place) {
+            let (admitted, denied) = match serves(personality, entry.executor) {
                 true => (Ok(entry.verb.slot()), Err(Outcome::Denied)),
                 false => (Err(Outcome::NotServed), Err(Outcome::NotServed)),
             };

@@ -19,7 +19,7 @@ use wire::key::KeyReference;
 use wire::point::{Group, POINTS, Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::uses::Uses;
-use wire::verb::{Direction, Entry, Kind, Place, TABLE};
+use wire::verb::{Direction, Entry, Executor, Kind, TABLE};
 
 /// Tenant of all requests.
 const TENANT: u32 = 4;
@@ -82,7 +82,7 @@ fn is_done(others: &mut Others, request: &Request, by: By, points: &PointSet, us
 
 /// Key parameters of the verbs that a card runs.
 fn places() -> Vec<(&'static Entry, usize)> {
-    let served = TABLE.iter().filter(|entry| entry.place != Place::Daemon);
+    let served = TABLE.iter().filter(|entry| entry.executor != Executor::Daemon);
     served
         .flat_map(|entry| {
             let is_key = |position: &usize| {

@@ -81,8 +81,8 @@ impl Drop for Lane<'_> {
     }
 }
 
-/// Where the answer of a request comes from: its index, and the lanes of its keys.
-struct Place {
+/// The lanes of a request's keys, and the index of the request.
+struct KeyLanes {
     at: usize,
     request: usize,
     response: usize,
@@ -90,7 +90,7 @@ struct Place {
 
 /// Answers those of the requested derivations that are of chip cards.
 pub(super) fn run(engine: &Engine, asked: &[Derive], answers: &mut [Option<Derived>]) {
-    let (mut lanes, mut places) = (Vec::new(), Vec::new());
+    let (mut lanes, mut key_lanes) = (Vec::new(), Vec::new());
     let mut lane = |asked| {
         lanes.push(Lane { asked, key: [0; KEY_BYTES] });
         lanes.len() - 1
@@ -99,33 +99,33 @@ pub(super) fn run(engine: &Engine, asked: &[Derive], answers: &mut [Option<Deriv
         match work {
             Derive::Diversify(key) => {
                 let request = lane(&**key);
-                places.push(Place { at, request, response: request });
+                key_lanes.push(KeyLanes { at, request, response: request });
             }
             Derive::Transaction(transaction) => {
                 let request = lane(&transaction.key);
                 let own = transaction.response.as_ref().and_then(|response| response.key.as_ref());
                 let response = own.map_or(request, &mut lane);
-                places.push(Place { at, request, response });
+                key_lanes.push(KeyLanes { at, request, response });
             }
             _ => {}
         }
     }
-    if places.is_empty() {
+    if key_lanes.is_empty() {
         return;
     }
-    let done = derive(engine, &mut lanes).and_then(|()| cryptograms(engine, asked, &lanes, &places));
+    let done = derive(engine, &mut lanes).and_then(|()| cryptograms(engine, asked, &lanes, &key_lanes));
     match done {
         Ok(made) => {
-            for (place, made) in places.iter().zip(made) {
-                answers[place.at] = Some(match &asked[place.at] {
+            for (own, made) in key_lanes.iter().zip(made) {
+                answers[own.at] = Some(match &asked[own.at] {
                     Derive::Transaction(_) => Derived::Cryptograms(Ok(made)),
-                    _ => Derived::Key(Ok(SecretBytes::from_slice(&lanes[place.request].key))),
+                    _ => Derived::Key(Ok(SecretBytes::from_slice(&lanes[own.request].key))),
                 });
             }
         }
         Err(codes) => {
-            for place in &places {
-                answers[place.at] = Some(match &asked[place.at] {
+            for own in &key_lanes {
+                answers[own.at] = Some(match &asked[own.at] {
                     Derive::Transaction(_) => Derived::Cryptograms(Err(codes)),
                     _ => Derived::Key(Err(codes)),
                 });
@@ -203,31 +203,31 @@ fn walk(engine: &Engine, walks: &mut [(&mut Lane<'_>, Walk)]) -> Result<(), Code
     Ok(())
 }
 
-/// Computes the cryptograms of each place.
+/// Computes the cryptograms of each request.
 fn cryptograms(
     engine: &Engine,
     asked: &[Derive],
     lanes: &[Lane<'_>],
-    places: &[Place],
+    key_lanes: &[KeyLanes],
 ) -> Result<Vec<Cryptograms>, Codes> {
-    let mut made: Vec<Cryptograms> = places.iter().map(|_| Cryptograms::default()).collect();
+    let mut made: Vec<Cryptograms> = key_lanes.iter().map(|_| Cryptograms::default()).collect();
     // Each text has the index of its answer, and whether it is a response.
     let mut texts: Vec<(usize, bool, &[u8], &[u8])> = Vec::new();
     let (mut at_blocks, mut keys) = (Vec::new(), Vec::new());
-    let mut blocks: Zeroizing<Vec<u8>> = Zeroizing::new(Vec::with_capacity(8 * places.len()));
-    for (number, place) in places.iter().enumerate() {
-        let Derive::Transaction(transaction) = &asked[place.at] else { continue };
+    let mut blocks: Zeroizing<Vec<u8>> = Zeroizing::new(Vec::with_capacity(8 * key_lanes.len()));
+    for (number, own) in key_lanes.iter().enumerate() {
+        let Derive::Transaction(transaction) = &asked[own.at] else { continue };
         if let Some(message) = &transaction.message {
-            texts.push((number, false, &lanes[place.request].key, message));
+            texts.push((number, false, &lanes[own.request].key, message));
         }
         match transaction.response.as_ref().map(|response| &response.of) {
             None => {}
             Some(ResponseOf::Message(message)) => {
-                texts.push((number, true, &lanes[place.response].key, message));
+                texts.push((number, true, &lanes[own.response].key, message));
             }
             Some(ResponseOf::Block(block)) => {
                 at_blocks.push(number);
-                keys.push(&lanes[place.response].key[..]);
+                keys.push(&lanes[own.response].key[..]);
                 blocks.extend_from_slice(block);
             }
         }

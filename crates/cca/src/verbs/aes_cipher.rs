@@ -13,7 +13,7 @@
 //! an AES token (KEYIDENT): of a DATA key, or of a CIPHER key of variable length, whose usage fields must allow
 //! direction and mode (8/39).
 
-use crate::call::{Call, Place, Reply, Verdict};
+use crate::call::{AnswerBuffer, Call, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};
 use crate::key::Key;
 use crate::pass::{Cipher, Gcm, KeyRule};
@@ -58,7 +58,7 @@ pub(super) struct End {
     /// Length of the answer before its text in bytes if all other outputs are empty.
     pub(super) head_bytes: fn() -> usize,
     /// Writes the outputs into the reply.
-    pub(super) write: fn(&Done<'_>, Place<'_>) -> Result<bool, Refusal>,
+    pub(super) write: fn(&Done<'_>, AnswerBuffer<'_>) -> Result<bool, Refusal>,
 }
 
 /// Enciphers or deciphers the text of a request, and writes the answer by `end`.
@@ -84,14 +84,14 @@ pub(super) fn run<'f, 'r, 'w>(
         // The length of a padded text is known only after deciphering.
         task.output.holds(text.len())?;
         let token = renewal.token().await?;
-        reply.write_text(text, |text, place| {
+        reply.write_text(text, |text, buffer| {
             let done = Done {
                 key_identifier: token.as_deref(),
                 tag: task.makes_tag().then(|| &extra[..task.tag_bytes]),
                 chain_data: task.is_chained.then_some(&extra[..]),
                 text,
             };
-            (end.write)(&done, place)
+            (end.write)(&done, buffer)
         })?;
         Ok(age.codes())
     }

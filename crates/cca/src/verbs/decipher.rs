@@ -51,8 +51,8 @@ pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
         plaintext.truncate(kept);
     }
     let (token, chain) = (renewal.token().await?, chaining_vector(&chain));
-    reply.write_text(plaintext, |plaintext, place| {
-        place.write(Answer {
+    reply.write_text(plaintext, |plaintext, buffer| {
+        buffer.write(Answer {
             key_identifier: token.as_deref(),
             chaining_vector: Some(&chain),
             plaintext: Some(plaintext),

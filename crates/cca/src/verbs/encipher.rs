@@ -51,8 +51,8 @@ pub(crate) async fn encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
         }
     };
     let (token, chain) = (renewal.token().await?, chaining_vector(&chain));
-    reply.write_text(ciphertext, |ciphertext, place| {
-        place.write(Answer {
+    reply.write_text(ciphertext, |ciphertext, buffer| {
+        buffer.write(Answer {
             key_identifier: token.as_deref(),
             chaining_vector: Some(&chain),
             ciphertext: Some(ciphertext),

@@ -15,7 +15,7 @@ use crate::key::target::{aes_target, des_target, external_des_target};
 use crate::parity;
 use crate::pass::{Skeleton, Token};
 use engine::SecretBytes;
-use forms::{Form, Place, Set};
+use forms::{Form, Set, TokenPurpose};
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
@@ -66,7 +66,7 @@ async fn single(call: Call<'_, '_>, target: &[u8], kind: Kind, length: Length) -
         call.random(&mut key);
         return Ok(call.make(Skeleton::Aes, key).await?);
     }
-    let skeleton = skeleton(target, Place::Operational, kind, length)?;
+    let skeleton = skeleton(target, TokenPurpose::Operational, kind, length)?;
     permit_form(&call, &skeleton)?;
     let key = des_key(&call, &skeleton, length)?;
     Ok(call.make(Skeleton::Des(skeleton), key).await?)
@@ -109,10 +109,10 @@ async fn transported<'a>(
         }
     };
     let fields = [request.kek_key_identifier_1, request.kek_key_identifier_2];
-    let places = [Some(form.first), form.second];
+    let purposes = [Some(form.first), form.second];
     let mut keys: [Option<Key>; 2] = [None, None];
-    for ((key, place), field) in keys.iter_mut().zip(places).zip(fields) {
-        if let Some((side, wrapping)) = place.and_then(|place| form.wrapping(place)) {
+    for ((key, purpose), field) in keys.iter_mut().zip(purposes).zip(fields) {
+        if let Some((side, wrapping)) = purpose.and_then(|purpose| form.wrapping(purpose)) {
             *key = Some(call.key_encrypting_key(field, side, wrapping).await?);
         }
     }
@@ -167,11 +167,12 @@ fn pair(
     (target_2, two): (&[u8], Kind),
     length: Length,
 ) -> Result<(DesToken, DesToken), Refusal> {
-    let place = form.second.ok_or(code::KEYWORD_COMBINATION)?;
+    let purpose = form.second.ok_or(code::KEYWORD_COMBINATION)?;
     if [one, two].iter().any(|kind| matches!(kind, Kind::AesData | Kind::AesToken)) {
         return Err(code::KEYWORD_COMBINATION.into());
     }
-    let (one, two) = (skeleton(target_1, form.first, one, length)?, skeleton(target_2, place, two, length)?);
+    let (one, two) =
+        (skeleton(target_1, form.first, one, length)?, skeleton(target_2, purpose, two, length)?);
     let types = [one, two].map(|token| KeyType::of(token.control_vector()));
     let set = match types {
         [Some(first), Some(second)] => form.takes_pair(first, second),
@@ -190,12 +191,14 @@ fn pair(
 /// The token of a generated key, without the key.
 ///
 /// # Errors
-/// 8/30 for a label, 8/47 for an internal token where the place needs an external one, or the reverse; as [`named`] and
-/// [`described`].
-fn skeleton(target: &[u8], place: Place, kind: Kind, length: Length) -> Result<DesToken, Refusal> {
-    let (there, origin) = match place {
-        Place::Operational => (des_target(target)?, Origin::Internal),
-        Place::Importable | Place::Exportable => (external_des_target(target)?, Origin::External),
+/// 8/30 for a label, 8/47 for an internal token where the purpose needs an external one, or the reverse; as [`named`]
+/// and [`described`].
+fn skeleton(target: &[u8], purpose: TokenPurpose, kind: Kind, length: Length) -> Result<DesToken, Refusal> {
+    let (there, origin) = match purpose {
+        TokenPurpose::Operational => (des_target(target)?, Origin::Internal),
+        TokenPurpose::Importable | TokenPurpose::Exportable => {
+            (external_des_target(target)?, Origin::External)
+        }
     };
     match kind {
         Kind::Des(key_type) => named(key_type, length, origin),

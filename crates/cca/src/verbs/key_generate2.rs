@@ -20,7 +20,7 @@
 
 mod pairs;
 
-use super::key_generate::forms::{Form, Place, Set};
+use super::key_generate::forms::{Form, Set, TokenPurpose};
 use super::key_token_build2::attribute_codes;
 use super::pka_key_token_build::name;
 use crate::call::{Call, Reply, Verdict};
@@ -90,7 +90,7 @@ async fn transported<'a>(
 
 /// The tokens of this form.
 fn form(keyword: VariableKeyForm) -> Form {
-    use Place::{Exportable, Importable, Operational};
+    use TokenPurpose::{Exportable, Importable, Operational};
     let (first, second) = match keyword {
         VariableKeyForm::Op => (Operational, None),
         VariableKeyForm::Im => (Importable, None),
@@ -125,15 +125,15 @@ struct Kek {
 }
 
 impl Kek {
-    /// The key-encrypting key for the token of a place; `None` if the master key wraps the token or the form has none.
+    /// The key-encrypting key for a token of this purpose; `None` if the master key wraps it or the form has none.
     async fn open<'a>(
         call: Call<'_, 'a>,
         field: &'a [u8],
         form: Form,
-        place: Option<Place>,
+        purpose: Option<TokenPurpose>,
         token: Option<&VariableToken>,
     ) -> Result<Option<Self>, Refusal> {
-        let wrapping = place.and_then(|place| form.wrapping(place));
+        let wrapping = purpose.and_then(|purpose| form.wrapping(purpose));
         let (Some((side, wrapping)), Some(token)) = (wrapping, token) else { return Ok(None) };
         let key = call.aes_key_encrypting_key(field, side, wrapping, token.attributes()).await?;
         let renewed = key.renew(call, field)?.token().await?;
@@ -185,14 +185,15 @@ impl Tokens {
         let bits = usize::try_from(request.clear_key_bit_length).map_err(|_| code::KEY_BITS)?;
         let key_bytes = if bits.is_multiple_of(8) { bits / 8 } else { 0 };
         let one = first.skeleton(key_bytes, form.first)?;
-        let Some(place) = form.second else {
-            if second.is_named() || !(form.first == Place::Operational || pairs::takes_one(one.attributes()))
+        let Some(purpose) = form.second else {
+            if second.is_named()
+                || !(form.first == TokenPurpose::Operational || pairs::takes_one(one.attributes()))
             {
                 return Err(code::KEYWORD_COMBINATION.into());
             }
             return Ok(Self { one, two: None, key_bytes });
         };
-        let two = second.skeleton(key_bytes, place)?;
+        let two = second.skeleton(key_bytes, purpose)?;
         let set = pairs::takes_pair(form, one.attributes(), two.attributes());
         if set.ok_or(code::KEYWORD_COMBINATION)? == Set::Extended {
             call.permit(Point::KeyGenerate2SetExtended)?;
@@ -219,13 +220,13 @@ impl Wanted<'_> {
     /// The token for a random key of this length, without the key. The target field must have room for it.
     ///
     /// # Errors
-    /// 8/30 for a label, 8/47 for another token than the place has; 8/2114 for a key length that is not served; the
+    /// 8/30 for a label, 8/47 for another token than the purpose has; 8/2114 for a key length that is not served; the
     /// codes of the token itself.
-    fn skeleton(&self, key_bytes: usize, place: Place) -> Result<Box<VariableToken>, Refusal> {
+    fn skeleton(&self, key_bytes: usize, purpose: TokenPurpose) -> Result<Box<VariableToken>, Refusal> {
         let token = if self.key_type == b"TOKEN   " {
-            let field = match place {
-                Place::Operational => internal(self.target.start())?,
-                Place::Importable | Place::Exportable => external(self.target.start())?,
+            let field = match purpose {
+                TokenPurpose::Operational => internal(self.target.start())?,
+                TokenPurpose::Importable | TokenPurpose::Exportable => external(self.target.start())?,
             };
             let token = VariableToken::parse(field)?;
             if token.key_type().is_aes() != self.is_aes {
@@ -233,7 +234,7 @@ impl Wanted<'_> {
             }
             token.without_key()
         } else {
-            self.default(place)?
+            self.default(purpose)?
         };
         let mut attributes = token.attributes().clone().made(Pedigree::Random, Completeness::Complete);
         if let Some(name) = name(self.name)? {
@@ -249,7 +250,7 @@ impl Wanted<'_> {
     }
 
     /// The token of a named type, with the defaults of Key_Token_Build2.
-    fn default(&self, place: Place) -> Result<VariableToken, Refusal> {
+    fn default(&self, purpose: TokenPurpose) -> Result<VariableToken, Refusal> {
         let (key_type, keywords): (_, &[&str]) = match (self.is_aes, self.key_type) {
             (true, b"CIPHER  ") => (VariableType::Cipher, &[]),
             (true, b"EXPORTER") => (VariableType::Exporter, &[]),
@@ -269,7 +270,7 @@ impl Wanted<'_> {
         let attributes =
             Attributes::new(key_type, keywords.iter().copied(), None).map_err(attribute_codes)?;
         let payload = VariableToken::default_payload(key_type);
-        let origin = if place == Place::Operational { Origin::Internal } else { Origin::External };
+        let origin = if purpose == TokenPurpose::Operational { Origin::Internal } else { Origin::External };
         Ok(VariableToken::skeleton(origin, payload, attributes)?)
     }
 }

@@ -36,8 +36,8 @@ fn read<'f>(call: &Call<'f, 'f>) -> Result<aes_cipher::Request<'f>, Refusal> {
 
 const END: End = End {
     head_bytes: || Answer::default().head_bytes(),
-    write: |done, place| {
-        place.write(Answer {
+    write: |done, buffer| {
+        buffer.write(Answer {
             key_identifier: done.key_identifier,
             key_parms: done.tag,
             chain_data: done.chain_data,

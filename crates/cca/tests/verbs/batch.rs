@@ -247,7 +247,7 @@ fn malformed_requests_do_not_run() {
 #[test]
 fn verbs_of_the_daemon_are_not_served() {
     let mut processor = processor();
-    for entry in TABLE.iter().filter(|entry| entry.place == wire::verb::Place::Daemon) {
+    for entry in TABLE.iter().filter(|entry| entry.executor == wire::verb::Executor::Daemon) {
         let payload = Request::new(entry.verb).payload();
         let (outcome, _) = run_raw(&mut processor, entry.verb, DOMAIN, &payload);
         assert_eq!(outcome, Outcome::NotServed, "{}", entry.name);

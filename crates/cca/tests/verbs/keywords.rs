@@ -4,7 +4,7 @@ use verb_requests::support::*;
 use wire::bounds::KEYWORDS_MAX;
 use wire::point::PointSet;
 use wire::verb::{
-    Direction, Entry, Group, Kind, Need, Place, TABLE, Verb, control_vector_generate, key_test, key_test2,
+    Direction, Entry, Executor, Group, Kind, Need, TABLE, Verb, control_vector_generate, key_test, key_test2,
     key_token_build, key_token_build2, restrict_key_attribute, symmetric_algorithm_encipher,
 };
 use wire::{Codes, code};
@@ -79,7 +79,7 @@ fn with_keywords() -> impl Iterator<Item = &'static Entry> {
             // One that only goes out takes no keywords.
             matches!(parameter.kind, Kind::Keywords(_)) && parameter.direction != Direction::Out
         });
-        has_array && entry.place != Place::Daemon
+        has_array && entry.executor != Executor::Daemon
     };
     TABLE.iter().filter(takes)
 }

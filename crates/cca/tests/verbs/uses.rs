@@ -15,7 +15,7 @@ use token::{ControlVector, KeyType, VariableToken};
 use verb_requests::uses::samples::{Sample, SampleKind, samples};
 use verb_requests::uses::ways::Others;
 use wire::verb::{
-    Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
+    Direction, Entry, Executor, Kind, TABLE, Verb, cipher_text_translate2, clear_pin_generate_alternate,
     cvv_generate, cvv_key_combine, derive_icc_mk, diversified_key_generate, diversified_key_generate2,
     ec_diffie_hellman, encrypted_pin_generate, encrypted_pin_translate, encrypted_pin_translate2,
     encrypted_pin_verify, format_preserving_translate, key_export, key_generate2, key_import, key_test2,
@@ -43,7 +43,7 @@ type Cells = BTreeMap<String, (u32, u32)>;
 
 /// Key parameters of the verbs that a card runs.
 fn places() -> impl Iterator<Item = (&'static Entry, usize)> {
-    let served = TABLE.iter().filter(|entry| entry.place != Place::Daemon);
+    let served = TABLE.iter().filter(|entry| entry.executor != Executor::Daemon);
     served.flat_map(|entry| {
         let is_key = |position: &usize| {
             let parameter = &entry.parameters[*position];

@@ -12,7 +12,7 @@ use verb_requests::uses::ways::{Others, hmac, mac2, translate, verify_hmac, veri
 use wire::frame::{Argument, Arguments, Outcome, Walk, place_token};
 use wire::role::BUILT_IN;
 use wire::verb::{
-    Direction, Entry, Kind, Length, Null, Parameter, Place, Role, TABLE, Verb, clear_key_import,
+    Direction, Entry, Executor, Kind, Length, Null, Parameter, Role, TABLE, Verb, clear_key_import,
     clear_key_import_multiple, clear_pin_encrypt, clear_pin_generate, clear_rsa_private, clear_rsa_public,
     code_conversion, cryptographic_variable_encipher, cvv_generate, data_key_export, data_key_import,
     decipher, derive_icc_mk, digital_signature_generate, digital_signature_verify, diversified_key_generate,
@@ -41,7 +41,7 @@ const CAPACITY: i64 = 2500;
 const BLOCK: &str = PUBLISHED[3].1;
 
 fn verbs() -> impl Iterator<Item = &'static Entry> {
-    TABLE.iter().filter(|entry| entry.place != Place::Daemon)
+    TABLE.iter().filter(|entry| entry.executor != Executor::Daemon)
 }
 
 fn is_key(parameter: &Parameter) -> bool {

@@ -1,7 +1,7 @@
 //! `cryptand ipsec`, as typed.
 
 use clap::{Args, Subcommand};
-use options::ipsec::{Asked, Load, Place, Serve, Workload};
+use options::ipsec::{Asked, FolderOption, Load, Serve, Workload};
 use std::net::SocketAddr;
 
 const EXAMPLES: &str = "\
@@ -35,7 +35,7 @@ pub enum Ipsec {
 pub struct IpsecMetrics {
     /// Where it is
     #[command(flatten)]
-    pub place: Place,
+    pub plane: FolderOption,
     /// Serve them at http://ADDRESS/metrics, until stopped [default: print them once]
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,

@@ -5,10 +5,10 @@ use crate::args::agent::{Forget, ListHeld, Unlock};
 use crate::failure::{Failure, PgpFailure};
 use crate::messages::desk::Desk;
 use crate::messages::keys::Keys;
-use crate::messages::{self, agent_place};
+use crate::messages::{self, agent_socket};
 use crate::output::{print, print_json, table};
 use agent::message::Row;
-use agent::{Agent, Place};
+use agent::{Agent, AgentSocket};
 use keyring::Keyring;
 use keyring::store::{first_user_id, printable};
 use openpgp::Fingerprint;
@@ -33,7 +33,7 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
 }
 
 fn unlock(typed: &Unlock) -> Result<(), Failure> {
-    let place = place()?;
+    let socket = socket()?;
     let desk = Desk::bare(&typed.keys.store)?;
     let keys = desk.keys(&typed.keys, Vec::new())?;
     // All names are resolved and all passphrases are asked for before the agent gets a key.
@@ -47,7 +47,7 @@ fn unlock(typed: &Unlock) -> Result<(), Failure> {
         does: "holds keys",
         own,
     })?;
-    let agent = Agent::connect_or_start(&place, &program)?;
+    let agent = Agent::connect_or_start(&socket, &program)?;
     for (name, clear) in unlocked {
         for key in &clear {
             agent.add(key, typed.seconds)?;
@@ -120,7 +120,7 @@ struct Listed {
 
 fn list(typed: &ListHeld) -> Result<(), Failure> {
     let store = messages::store(&typed.store)?;
-    let Some(agent) = Agent::connect(&place()?)? else {
+    let Some(agent) = Agent::connect(&socket()?)? else {
         if typed.json {
             return print_json(&Listed { pid: None, lacks: Vec::new(), keys: Vec::new() });
         }
@@ -154,7 +154,7 @@ fn of_store(store: &Keyring, row: &Row) -> Result<Held, Failure> {
 }
 
 fn forget(typed: &Forget) -> Result<(), Failure> {
-    let place = place()?;
+    let socket = socket()?;
     let desk = Desk::bare(&typed.store)?;
     let keys = Keys::new(&desk.store, desk.asker(true))?;
     let mut fingerprints: Vec<Fingerprint> = Vec::new();
@@ -163,7 +163,7 @@ fn forget(typed: &Forget) -> Result<(), Failure> {
             fingerprints.extend(certificate.keys().iter().map(KeyDetails::fingerprint));
         }
     }
-    let Some(agent) = Agent::connect(&place)? else {
+    let Some(agent) = Agent::connect(&socket)? else {
         eprintln!("{NO_AGENT}");
         return Ok(());
     };
@@ -172,8 +172,8 @@ fn forget(typed: &Forget) -> Result<(), Failure> {
     Ok(())
 }
 
-fn place() -> Result<Place, Failure> {
-    agent_place().ok_or_else(|| {
+fn socket() -> Result<AgentSocket, Failure> {
+    agent_socket().ok_or_else(|| {
         Failure::Usage(
             "no agent is used, since CRYPTAND_AGENT is set and empty, or neither XDG_RUNTIME_DIR, XDG_DATA_HOME nor HOME is set"
                 .to_owned(),

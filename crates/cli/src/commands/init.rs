@@ -1,6 +1,6 @@
 //! `cryptand init`: makes a home, and its master keys. After an interruption, the same command continues.
 
-use super::officer::part::{Place, Source};
+use super::officer::part::{RegisterPart, Source};
 use super::{officer, samples};
 use crate::args::Init;
 use crate::failure::Failure;
@@ -234,12 +234,12 @@ fn officers(facility: &Facility, domains: u16, source: Source) -> Result<(), Fai
     for (officer, part) in [(1, Part::First), (2, Part::Last)] {
         // Read again for each officer: a register that has its first part by now lacks its last.
         let rows = officer::rows(facility)?;
-        let places: Vec<Place> = (0..domains)
-            .flat_map(|domain| Register::ALL.map(|register| Place { domain, register, part }))
-            .filter(|place| lacks(&rows, *place))
+        let parts: Vec<RegisterPart> = (0..domains)
+            .flat_map(|domain| Register::ALL.map(|register| RegisterPart { domain, register, part }))
+            .filter(|wanted| lacks(&rows, *wanted))
             .collect();
         let all = usize::from(domains) * Register::ALL.len();
-        if places.is_empty() {
+        if parts.is_empty() {
             eprintln!("\nOfficer {officer}: every part was given before.");
             continue;
         }
@@ -252,11 +252,11 @@ fn officers(facility: &Facility, domains: u16, source: Source) -> Result<(), Fai
             Source::Lines => "each part is a line of hexadecimal",
         };
         eprintln!("\nOfficer {officer}: {how}.");
-        if places.len() < all {
-            eprintln!("{} of {all} parts were given before.", all - places.len());
+        if parts.len() < all {
+            eprintln!("{} of {all} parts were given before.", all - parts.len());
         }
-        for place in places {
-            officer::part::load(facility, place, source, "cryptand init --random")?;
+        for wanted in parts {
+            officer::part::load(facility, wanted, source, "cryptand init --random")?;
         }
         prompt::hand_over("Keep your parts, then press Enter: the screen is cleared for the next person. ")?;
     }
@@ -270,11 +270,11 @@ fn officers(facility: &Facility, domains: u16, source: Source) -> Result<(), Fai
 }
 
 /// Whether the register still lacks this part.
-fn lacks(rows: &[RegisterRow], place: Place) -> bool {
-    let row = rows.iter().find(|row| row.domain == place.domain && row.register == place.register);
+fn lacks(rows: &[RegisterRow], wanted: RegisterPart) -> bool {
+    let row = rows.iter().find(|row| row.domain == wanted.domain && row.register == wanted.register);
     let (state, in_use) =
         row.map_or((NewState::Empty, false), |row| (row.new_state, row.current_pattern.is_some()));
-    match place.part {
+    match wanted.part {
         Part::First => state == NewState::Empty && !in_use,
         _ => state == NewState::Partial,
     }

@@ -44,7 +44,7 @@ pub fn run(typed: &Ipsec) -> Result<(), Failure> {
 }
 
 fn metrics(asked: &IpsecMetrics) -> Result<(), Failure> {
-    let folder = asked.place.folder.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
+    let folder = asked.plane.folder.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     let plane = Plane { socket: folder.join("observe.sock") };
     let Some(address) = asked.listen else {
         return print(&plane.ask("metrics\n").map_err(plane.failure())?);

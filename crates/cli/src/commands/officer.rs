@@ -12,7 +12,7 @@ use crate::prompt;
 use crate::session;
 use facility::{Facility, FacilityError, officer};
 use home::{SERVICE_FILE, Service};
-use part::{Place, Source};
+use part::{RegisterPart, Source};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
@@ -32,11 +32,11 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
     }
     match *order {
         MasterKey::Load { register, part, domain, random, from_stdin } => {
-            let place = Place { domain, register: register.into(), part: part.into() };
-            let (register, part) = (place.register.name(), part_name(place.part));
+            let wanted = RegisterPart { domain, register: register.into(), part: part.into() };
+            let (register, part) = (wanted.register.name(), part_name(wanted.part));
             let of_domain = if domain == 0 { String::new() } else { format!(" --domain {domain}") };
             let to_draw = format!("cryptand master-key load {register} {part}{of_domain} --random");
-            part::load(&facility, place, Source::of(random, from_stdin), &to_draw)
+            part::load(&facility, wanted, Source::of(random, from_stdin), &to_draw)
         }
         MasterKey::Clear { register, domain } => {
             done(&facility, OfficerOrder::ClearNew { domain, register: register.into() })

@@ -17,7 +17,7 @@ fn opened() -> (tempfile::TempDir, Checked<SqliteStore>) {
 }
 
 fn verbs() -> impl Iterator<Item = &'static Entry> {
-    TABLE.iter().filter(|entry| entry.place == Place::Daemon && !is_query(entry.verb))
+    TABLE.iter().filter(|entry| entry.executor == Executor::Daemon && !is_query(entry.verb))
 }
 
 /// The store that a verb of key records is of.
@@ -214,7 +214,7 @@ fn a_query_cut_anywhere_or_too_long_by_a_byte_is_none() {
 
 #[test]
 fn verbs_of_cards_and_of_nobody_are_refused_by_name() {
-    for row in TABLE.iter().filter(|row| row.place != Place::Daemon) {
+    for row in TABLE.iter().filter(|row| row.executor != Executor::Daemon) {
         let refusal = entry(row.verb as u16).unwrap_err();
         assert!(matches!(&refusal, Refusal::Invalid(why) if why.starts_with(row.name)), "{refusal:?}");
     }

@@ -2,7 +2,7 @@
 
 use super::netlink::{Keys, dump_request};
 use super::{Failure, print};
-use crate::place::Place;
+use crate::folder::PlaneFolder;
 use options::ipsec::Capture;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -18,11 +18,11 @@ const FILTER: &str = "ip proto 50 or ip6 proto 50 or udp port 4500";
 
 /// Captures for a time, and writes the keys of all SAs that exist at the start or at the end.
 pub fn run(asked: &Capture) -> Result<ExitCode, Failure> {
-    let place = Place::of(asked.place.folder.as_deref());
+    let plane = PlaneFolder::of(asked.plane.folder.as_deref());
     let into = &asked.into;
     let file_error = |path: &std::path::Path, cause: std::io::Error| format!("{}: {cause}", path.display());
     DirBuilder::new().mode(0o700).create(into).map_err(|cause| file_error(into, cause))?;
-    let mut rows = keys(&place)?;
+    let mut rows = keys(&plane)?;
     let packets = into.join("packets.pcap");
     let mut capture = Command::new("timeout");
     capture.args([
@@ -41,7 +41,7 @@ pub fn run(asked: &Capture) -> Result<ExitCode, Failure> {
     if !packets.exists() || !matches!(captured.status.code(), Some(0 | 124)) {
         return Err(format!("tcpdump: {}", String::from_utf8_lossy(&captured.stderr).trim()));
     }
-    for row in keys(&place)? {
+    for row in keys(&plane)? {
         if !rows.contains(&row) {
             rows.push(row);
         }
@@ -66,11 +66,11 @@ pub fn run(asked: &Capture) -> Result<ExitCode, Failure> {
 }
 
 /// The SAs with their keys, a line each, as in Wireshark's table of ESP SAs.
-fn keys(place: &Place) -> Result<Vec<Zeroizing<String>>, Failure> {
-    let path = place.xfrm_socket();
+fn keys(plane: &PlaneFolder) -> Result<Vec<Zeroizing<String>>, Failure> {
+    let path = plane.xfrm_socket();
     let error = |errno: rustix::io::Errno| match errno {
         rustix::io::Errno::NOENT | rustix::io::Errno::CONNREFUSED => {
-            format!("no data plane serves {}", place.folder().display())
+            format!("no data plane serves {}", plane.folder().display())
         }
         other => format!("asking at {}: {other}", path.display()),
     };

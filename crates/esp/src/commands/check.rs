@@ -4,7 +4,7 @@
 
 use super::netlink::probe_request;
 use super::{Failure, print};
-use crate::place::Place;
+use crate::folder::PlaneFolder;
 use crate::supervisor::filter;
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_XFRM;
@@ -46,8 +46,8 @@ struct Found {
 }
 
 /// Tests the machine, and prints the findings with advice.
-pub fn run(place: &Place, json: bool) -> Result<ExitCode, Failure> {
-    let found = find(place);
+pub fn run(plane: &PlaneFolder, json: bool) -> Result<ExitCode, Failure> {
+    let found = find(plane);
     if json {
         let text = serde_json::to_string(&found).map_err(|cause| cause.to_string())?;
         return print(&(text + "\n"));
@@ -55,7 +55,7 @@ pub fn run(place: &Place, json: bool) -> Result<ExitCode, Failure> {
     print(&shown(&found))
 }
 
-fn find(place: &Place) -> Found {
+fn find(plane: &PlaneFolder) -> Found {
     let xfrm = Socket::new(NETLINK_XFRM).is_ok();
     let [(esp, esp_error), (egress_filter, egress_filter_error)] = probed();
     let mut found = Found {
@@ -72,7 +72,7 @@ fn find(place: &Place) -> Found {
         strict_filters: strict_filters(Path::new("/proc/sys/net/ipv4/conf")),
         daemons: daemons(),
         level: engine::LibraryFeatures::read().level().name().to_owned(),
-        serves: std::os::unix::net::UnixStream::connect(place.observe_socket()).is_ok(),
+        serves: std::os::unix::net::UnixStream::connect(plane.observe_socket()).is_ok(),
         advice: Vec::new(),
     };
     found.advice = advice(&found);

@@ -1,7 +1,7 @@
 //! `cryptand ipsec down`: ends a data plane, or removes what a dead one left.
 
 use super::Failure;
-use crate::place::Place;
+use crate::folder::PlaneFolder;
 use crate::supervisor;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
@@ -15,20 +15,20 @@ use std::time::Duration;
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 /// Asks the supervisor to end, and waits until it has. If none serves, removes what an earlier one left.
-pub fn run(place: &Place) -> Result<ExitCode, Failure> {
-    let socket = match connect(place) {
+pub fn run(plane: &PlaneFolder) -> Result<ExitCode, Failure> {
+    let socket = match connect(plane) {
         Ok(socket) => socket,
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::CONNREFUSED) => return clear(place),
-        Err(other) => return Err(format!("asking at {}: {other}", place.plane_socket().display())),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::CONNREFUSED) => return clear(plane),
+        Err(other) => return Err(format!("asking at {}: {other}", plane.plane_socket().display())),
     };
     let error = |errno: Errno| match (errno, socket_peercred(&socket)) {
         (Errno::AGAIN, Ok(supervisor)) => format!(
             "asking at {}: no answer within {} seconds from the supervisor, process {process}: `kill -KILL {process}`, and then this again, takes everything away",
-            place.plane_socket().display(),
+            plane.plane_socket().display(),
             ANSWER_WAIT.as_secs(),
             process = supervisor.pid.as_raw_nonzero(),
         ),
-        _ => format!("asking at {}: {errno}", place.plane_socket().display()),
+        _ => format!("asking at {}: {errno}", plane.plane_socket().display()),
     };
     rustix::net::send(&socket, b"down", SendFlags::NOSIGNAL).map_err(error)?;
     let mut buffer = [0; 512];
@@ -51,19 +51,19 @@ pub fn run(place: &Place) -> Result<ExitCode, Failure> {
 }
 
 /// Removes what a supervisor left that was killed, or that ended with `keep`.
-fn clear(place: &Place) -> Result<ExitCode, Failure> {
-    match supervisor::clear(place) {
+fn clear(plane: &PlaneFolder) -> Result<ExitCode, Failure> {
+    match supervisor::clear(plane) {
         Ok(true) => Ok(ExitCode::SUCCESS),
         Ok(false) => Err(format!(
             "no data plane serves {}, and none has left anything: --folder names another",
-            place.folder().display()
+            plane.folder().display()
         )),
         Err(cause) => Err(cause.to_string()),
     }
 }
 
-fn connect(place: &Place) -> Result<OwnedFd, Errno> {
-    let address = SocketAddrUnix::new(place.plane_socket())?;
+fn connect(plane: &PlaneFolder) -> Result<OwnedFd, Errno> {
+    let address = SocketAddrUnix::new(plane.plane_socket())?;
     let socket =
         rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     for timeout in [Timeout::Send, Timeout::Recv] {

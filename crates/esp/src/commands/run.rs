@@ -2,7 +2,7 @@
 //! the program's own.
 
 use super::{Failure, down, served, up};
-use crate::place::Place;
+use crate::folder::PlaneFolder;
 use options::ipsec::{FOLDER_VARIABLE, Run};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -20,22 +20,22 @@ const SIGNALLED: i32 = 128;
 
 /// Becomes the program. With a data plane of its own, starts that first, and ends it with the program.
 pub fn run(asked: Run, program: &[OsString]) -> Result<ExitCode, Failure> {
-    let place = Place::of(asked.place.folder.as_deref());
+    let plane = PlaneFolder::of(asked.plane.folder.as_deref());
     let [program, arguments @ ..] = program else {
         return Err("no program is named: cryptand ipsec run -- PROGRAM".to_owned());
     };
     let library = library()?;
-    let serves = serves(&place);
+    let serves = serves(&plane);
     if !serves && !asked.up {
         return Err(format!(
             "no data plane serves {}: `cryptand ipsec up` starts one, --up starts one for the program",
-            place.folder().display()
+            plane.folder().display()
         ));
     }
     let mut command = Command::new(program);
     command.args(arguments).env(PRELOAD_VARIABLE, preload(&library, env::var_os(PRELOAD_VARIABLE)));
-    let folder = std::path::absolute(place.folder());
-    command.env(FOLDER_VARIABLE, folder.map_err(|cause| format!("{}: {cause}", place.folder().display()))?);
+    let folder = std::path::absolute(plane.folder());
+    command.env(FOLDER_VARIABLE, folder.map_err(|cause| format!("{}: {cause}", plane.folder().display()))?);
     let not_started = |cause: std::io::Error| {
         tell!("{}: {cause}", program.display());
         Ok(ExitCode::from(NOT_STARTED))
@@ -43,9 +43,9 @@ pub fn run(asked: Run, program: &[OsString]) -> Result<ExitCode, Failure> {
     if serves {
         return not_started(command.exec());
     }
-    let mut supervisor = up::start(&served(asked.how, asked.place.folder, false))?;
+    let mut supervisor = up::start(&served(asked.how, asked.plane.folder, false))?;
     let status = command.status();
-    let ended = down::run(&place);
+    let ended = down::run(&plane);
     let _ = supervisor.wait();
     ended?;
     match status {
@@ -57,8 +57,8 @@ pub fn run(asked: Run, program: &[OsString]) -> Result<ExitCode, Failure> {
     }
 }
 
-fn serves(place: &Place) -> bool {
-    std::os::unix::net::UnixStream::connect(place.observe_socket()).is_ok()
+fn serves(plane: &PlaneFolder) -> bool {
+    std::os::unix::net::UnixStream::connect(plane.observe_socket()).is_ok()
 }
 
 /// The library of this installation: beside its programs, in the folder of libraries, or where it was built.

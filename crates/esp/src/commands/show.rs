@@ -2,8 +2,8 @@
 
 use super::table::table;
 use super::{Failure, ask, ask_json, print};
+use crate::folder::PlaneFolder;
 use crate::observed::{PolicyRow, Question, SaRow, Status, ThreadRow};
-use crate::place::Place;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::thread;
@@ -15,18 +15,18 @@ const TOP_ROWS: usize = 18;
 const CLEAR: &str = "\x1b[H\x1b[J";
 
 /// Prints the data plane's status.
-pub fn status(place: &Place, json: bool) -> Result<ExitCode, Failure> {
+pub fn status(plane: &PlaneFolder, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        return print(&(ask(place, Question::Status)? + "\n"));
+        return print(&(ask(plane, Question::Status)? + "\n"));
     }
-    print(&shown(&ask_json(place, Question::Status)?, place))
+    print(&shown(&ask_json(plane, Question::Status)?, plane))
 }
 
-fn shown(status: &Status, place: &Place) -> String {
+fn shown(status: &Status, plane: &PlaneFolder) -> String {
     let mut text = format!(
         "cryptand-esp {} serves {} on {}\n\n  process   {}, for {}{}\n  engine    {}\n  threads   {}\n  SAs       {}\n  policies  {}\n  programs  {}\n  memory    {} of {}\n  suites    {}\n  filter    {}\n  sandbox   {}\n",
         status.version,
-        place.folder().display(),
+        plane.folder().display(),
         status.device,
         status.pid,
         span(status.seconds),
@@ -85,11 +85,11 @@ fn shown(status: &Status, place: &Place) -> String {
 }
 
 /// Prints the table of SAs.
-pub fn sas(place: &Place, json: bool) -> Result<ExitCode, Failure> {
+pub fn sas(plane: &PlaneFolder, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        return print(&(ask(place, Question::Sas)? + "\n"));
+        return print(&(ask(plane, Question::Sas)? + "\n"));
     }
-    let sas: Vec<SaRow> = ask_json(place, Question::Sas)?;
+    let sas: Vec<SaRow> = ask_json(plane, Question::Sas)?;
     if sas.is_empty() {
         return print("no SAs\n");
     }
@@ -133,11 +133,11 @@ pub fn sas(place: &Place, json: bool) -> Result<ExitCode, Failure> {
 }
 
 /// Prints the table of policies.
-pub fn policies(place: &Place, json: bool) -> Result<ExitCode, Failure> {
+pub fn policies(plane: &PlaneFolder, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        return print(&(ask(place, Question::Policies)? + "\n"));
+        return print(&(ask(plane, Question::Policies)? + "\n"));
     }
-    let policies: Vec<PolicyRow> = ask_json(place, Question::Policies)?;
+    let policies: Vec<PolicyRow> = ask_json(plane, Question::Policies)?;
     if policies.is_empty() {
         return print("no policies\n");
     }
@@ -162,14 +162,14 @@ pub fn policies(place: &Place, json: bool) -> Result<ExitCode, Failure> {
 }
 
 /// Prints each SA's rates once every `every` seconds, `count` times; without `count` until interrupted.
-pub fn top(place: &Place, every: u64, count: Option<u64>, json: bool) -> Result<ExitCode, Failure> {
-    let mut before: Vec<SaRow> = ask_json(place, Question::Sas)?;
+pub fn top(plane: &PlaneFolder, every: u64, count: Option<u64>, json: bool) -> Result<ExitCode, Failure> {
+    let mut before: Vec<SaRow> = ask_json(plane, Question::Sas)?;
     let mut looked = Instant::now();
     let mut looks = 0;
     while count.is_none_or(|count| looks < count) {
         thread::sleep(Duration::from_secs(every));
-        let status: Status = ask_json(place, Question::Status)?;
-        let sas: Vec<SaRow> = ask_json(place, Question::Sas)?;
+        let status: Status = ask_json(plane, Question::Status)?;
+        let sas: Vec<SaRow> = ask_json(plane, Question::Sas)?;
         let seconds = looked.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
         looked = Instant::now();
         looks += 1;

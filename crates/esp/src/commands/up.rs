@@ -1,7 +1,7 @@
 //! `cryptand ipsec up`: starts a data plane.
 
 use super::{Failure, serve, served};
-use crate::place::Place;
+use crate::folder::PlaneFolder;
 use crate::supervisor::Serve;
 use options::ipsec::Up;
 use std::fs::{self, DirBuilder, File};
@@ -16,7 +16,7 @@ const SAID_BYTES_MAX: u64 = 16 << 10;
 /// Serves in the foreground, or starts a supervisor and waits until it serves.
 pub fn run(asked: Up) -> Result<ExitCode, Failure> {
     let foreground = asked.foreground;
-    let settings = served(asked.how, asked.place.folder, asked.keep);
+    let settings = served(asked.how, asked.plane.folder, asked.keep);
     if foreground {
         return Ok(serve::run(&settings));
     }
@@ -27,9 +27,9 @@ pub fn run(asked: Up) -> Result<ExitCode, Failure> {
 /// Starts a supervisor that serves in the background.
 pub fn start(settings: &Serve) -> Result<Child, Failure> {
     let own = std::env::current_exe().map_err(|cause| format!("finding this program's own path: {cause}"))?;
-    let place = Place::of(settings.folder.as_deref());
-    let folder = std::path::absolute(place.folder());
-    let folder = folder.map_err(|cause| format!("{}: {cause}", place.folder().display()))?;
+    let plane = PlaneFolder::of(settings.folder.as_deref());
+    let folder = std::path::absolute(plane.folder());
+    let folder = folder.map_err(|cause| format!("{}: {cause}", plane.folder().display()))?;
     let log = folder.join("log");
     let opened = DirBuilder::new().recursive(true).mode(0o755).create(&folder).and_then(|()| {
         let mut file = fs::OpenOptions::new().create(true).append(true).read(true).open(&log)?;

@@ -2,7 +2,7 @@
 //! could not share.
 
 use super::error::{ServeError, file, system};
-use crate::place::Place;
+use crate::folder::PlaneFolder;
 use link::Channel;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -35,14 +35,14 @@ impl Claim {
     ///
     /// # Errors
     /// [`ServeError::Taken`], [`ServeError::Namespace`]; [`ServeError::File`] for the folder or the lock.
-    pub fn take(place: &Place) -> Result<Claim, ServeError> {
-        let folder = place.folder();
+    pub fn take(plane: &PlaneFolder) -> Result<Claim, ServeError> {
+        let folder = plane.folder();
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o755)
             .create(folder)
             .map_err(file("making the folder", folder))?;
-        let path = place.lock();
+        let path = plane.lock();
         let lock =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
         let lock = lock.map_err(file("opening", &path))?;
@@ -51,7 +51,7 @@ impl Claim {
             match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => break,
                 // The worker of a dead supervisor holds the lock, and its sockets, until it has ended.
-                Err(Errno::WOULDBLOCK) if !answers(place) && began.elapsed() < LOCK_WAIT => {
+                Err(Errno::WOULDBLOCK) if !answers(plane) && began.elapsed() < LOCK_WAIT => {
                     thread::sleep(LOCK_LOOK);
                 }
                 Err(Errno::WOULDBLOCK) => return Err(ServeError::Taken(folder.to_owned())),
@@ -91,8 +91,8 @@ impl AsFd for Claim {
 }
 
 /// Whether a supervisor listens in this folder.
-fn answers(place: &Place) -> bool {
-    Channel::connect_now(&place.plane_socket()).is_ok()
+fn answers(plane: &PlaneFolder) -> bool {
+    Channel::connect_now(&plane.plane_socket()).is_ok()
 }
 
 /// Claims the name in this network namespace; None if a program of another user has it, so that no other user can keep

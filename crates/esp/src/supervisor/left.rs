@@ -3,7 +3,7 @@
 use super::claim::Claim;
 use super::error::ServeError;
 use super::net::{Net, NetError};
-use crate::place::Place;
+use crate::folder::PlaneFolder;
 use std::fs;
 
 /// Removes what a data plane left that was killed or ended with `keep`: rules, routes, egress filter, device and
@@ -11,15 +11,15 @@ use std::fs;
 ///
 /// # Errors
 /// [`ServeError`]; [`ServeError::Taken`] if a supervisor serves.
-pub fn clear(place: &Place) -> Result<bool, ServeError> {
-    if !place.lock().exists() {
+pub fn clear(plane: &PlaneFolder) -> Result<bool, ServeError> {
+    if !plane.lock().exists() {
         return Ok(false);
     }
-    let claim = Claim::take(place)?;
-    if claim.noted().is_none() && !place.journal().exists() {
+    let claim = Claim::take(plane)?;
+    if claim.noted().is_none() && !plane.journal().exists() {
         return Ok(false);
     }
-    take_away(place, &claim, &mut Net::open()?)?;
+    take_away(plane, &claim, &mut Net::open()?)?;
     Ok(true)
 }
 
@@ -27,7 +27,7 @@ pub fn clear(place: &Place) -> Result<bool, ServeError> {
 ///
 /// # Errors
 /// The last error. The device's name stays noted in the lock if anything is left.
-pub(super) fn take_away(place: &Place, claim: &Claim, net: &mut Net) -> Result<(), NetError> {
+pub(super) fn take_away(plane: &PlaneFolder, claim: &Claim, net: &mut Net) -> Result<(), NetError> {
     let mut failed = Ok(());
     let mut keep = |done: Result<(), NetError>| {
         if done.is_err() {
@@ -49,8 +49,8 @@ pub(super) fn take_away(place: &Place, claim: &Claim, net: &mut Net) -> Result<(
         (None, _) => {}
         (_, Err(cause)) => keep(Err(cause)),
     }
-    remove_sockets(place);
-    let _ = fs::remove_file(place.journal());
+    remove_sockets(plane);
+    let _ = fs::remove_file(plane.journal());
     if failed.is_ok() {
         claim.forget();
     }
@@ -58,8 +58,8 @@ pub(super) fn take_away(place: &Place, claim: &Claim, net: &mut Net) -> Result<(
 }
 
 /// Removes the paths of sockets at which nobody listens any more.
-pub(super) fn remove_sockets(place: &Place) {
-    for socket in [place.xfrm_socket(), place.plane_socket(), place.observe_socket()] {
+pub(super) fn remove_sockets(plane: &PlaneFolder) {
+    for socket in [plane.xfrm_socket(), plane.plane_socket(), plane.observe_socket()] {
         let _ = fs::remove_file(socket);
     }
 }

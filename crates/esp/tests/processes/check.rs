@@ -103,7 +103,7 @@ fn what_is_there_and_what_is_not() {
 fn without_rights() {
     with_rights(|| {
         let net = Net::new();
-        let asked = json!({ "check": { "place": { "folder": "/nonexistent" }, "json": true } });
+        let asked = json!({ "check": { "plane": { "folder": "/nonexistent" }, "json": true } });
         let mut command = Command::new("setpriv");
         command
             .args(["--bounding-set", "-net_admin", "--"])

@@ -23,7 +23,7 @@ fn how(device: &str) -> Value {
 }
 
 fn up(plane: &Plane<'_>, device: &str) -> Output {
-    let up = json!({ "place": place(&plane.folder), "how": how(device), "foreground": false, "keep": false });
+    let up = json!({ "plane": place(&plane.folder), "how": how(device), "foreground": false, "keep": false });
     plane.ipsec(&json!({ "up": up }), &[])
 }
 
@@ -52,7 +52,7 @@ fn from_up_to_down_and_nothing_is_left() {
         let policies: Value = serde_json::from_str(&plane.shows("policy", true)).unwrap();
         assert_eq!(policies.as_array().unwrap().len(), 6);
         assert!(plane.shows("policy", false).contains("10.1.0.0/16 to 10.2.0.0/16"));
-        let top = json!({ "top": { "place": place(&plane.folder), "every": 1, "count": 1, "json": true } });
+        let top = json!({ "top": { "plane": place(&plane.folder), "every": 1, "count": 1, "json": true } });
         let top = plane.ipsec(&top, &[]);
         let lines: Vec<Value> = String::from_utf8(top.stdout)
             .unwrap()
@@ -192,7 +192,7 @@ fn names_and_folders_that_cannot_be_had() {
         let file = plane.folder.with_extension("file");
         fs::write(&file, "").unwrap();
         let below = place(&file.join("below"));
-        let up = json!({ "place": below, "how": how("cryptand0"), "foreground": false, "keep": false });
+        let up = json!({ "plane": below, "how": how("cryptand0"), "foreground": false, "keep": false });
         let refused = plane.ipsec(&json!({ "up": up }), &[]);
         assert!(!refused.status.success() && said(&refused).contains("file/below"), "{}", said(&refused));
         assert_eq!(net.near.traces(), "");
@@ -211,12 +211,12 @@ fn without_a_data_plane_commands_say_how_to_get_one() {
         command.output().unwrap()
     };
     let place = place(space_less.path());
-    let show = json!({ "place": place, "json": false });
+    let show = json!({ "plane": place, "json": false });
     for asked in [
         json!({ "status": show }),
         json!({ "sa": { "list": show } }),
         json!({ "policy": { "list": show } }),
-        json!({ "top": { "place": place, "every": 1, "count": 1, "json": false } }),
+        json!({ "top": { "plane": place, "every": 1, "count": 1, "json": false } }),
         json!({ "down": place }),
     ] {
         let output = run(asked.clone(), &[]);
@@ -250,7 +250,7 @@ fn run_is_the_program_and_ends_as_it_does() {
             .status();
         assert!(made.is_ok_and(|status| status.success()), "cc makes a library");
         let plane = Plane::start_from(programs.path(), &net.near, &[]);
-        let asked = |folder: &Path, up: bool| json!({ "run": { "place": place(folder), "how": how("cryptand0"), "up": up } });
+        let asked = |folder: &Path, up: bool| json!({ "run": { "plane": place(folder), "how": how("cryptand0"), "up": up } });
         let run = |space: &Space, asked: &Value, words: &[&str]| {
             let mut command = Command::new(programs.path().join("cryptand-esp"));
             space.output(command.arg("ipsec").arg(asked.to_string()).arg("--").args(words))

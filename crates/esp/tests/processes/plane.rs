@@ -102,7 +102,7 @@ impl<'s> Plane<'s> {
 
     /// What a command prints that succeeds: its verb, and how it shows.
     pub fn shows(&self, verb: &str, json: bool) -> String {
-        let shown = json!({ "place": { "folder": self.folder }, "json": json });
+        let shown = json!({ "plane": { "folder": self.folder }, "json": json });
         let asked = match verb {
             "sa" | "policy" => json!({ verb: { "list": shown } }),
             _ => json!({ verb: shown }),
@@ -144,7 +144,7 @@ impl<'s> Plane<'s> {
 
     /// The same, and does something between looks.
     pub fn wait_for_another_while(&self, before: u32, mut meanwhile: impl FnMut()) {
-        let asked = json!({ "status": { "place": { "folder": self.folder }, "json": true } });
+        let asked = json!({ "status": { "plane": { "folder": self.folder }, "json": true } });
         wait_until("the next worker", || {
             meanwhile();
             let output = self.ipsec(&asked, &[]);

@@ -56,7 +56,7 @@ fn a_worker_that_is_stopped() {
         nothing_leaves(&net, "while the worker is stopped");
         // Who asks for what it knows is told that it does not answer, and what helps.
         let asked =
-            bounded(&plane, &json!({ "status": { "place": { "folder": plane.folder }, "json": false } }));
+            bounded(&plane, &json!({ "status": { "plane": { "folder": plane.folder }, "json": false } }));
         assert_eq!(asked.status.code(), Some(1));
         assert!(
             said(&asked).contains("no answer within 10 seconds")

@@ -20,7 +20,7 @@
 //! Otherwise the card chosen last stays, unless another promises clearly less.
 
 use wire::control::Personality;
-use wire::verb::{Entry, Place, Verb};
+use wire::verb::{Entry, Executor, Verb};
 
 /// What waking a card up costs, in nanoseconds.
 const WAKE_NS: u64 = 10_000;
@@ -194,11 +194,11 @@ impl Selection {
 /// of the daemon.
 pub(crate) fn personalities(entry: &Entry) -> &'static [Personality] {
     use Personality::{Accelerator, Coprocessor};
-    match (entry.place, entry.verb) {
-        (Place::Daemon, _) => &[],
-        (Place::Coprocessor, _) => &[Coprocessor],
-        (Place::AnyCard, Verb::ClearRsaPrivate | Verb::ClearRsaPublic) => &[Accelerator, Coprocessor],
-        (Place::AnyCard, _) => &[Coprocessor, Accelerator],
+    match (entry.executor, entry.verb) {
+        (Executor::Daemon, _) => &[],
+        (Executor::Coprocessor, _) => &[Coprocessor],
+        (Executor::AnyCard, Verb::ClearRsaPrivate | Verb::ClearRsaPublic) => &[Accelerator, Coprocessor],
+        (Executor::AnyCard, _) => &[Coprocessor, Accelerator],
     }
 }
 
@@ -305,7 +305,7 @@ mod tests {
     fn every_verb_has_a_place() {
         for entry in wire::verb::TABLE {
             let served = !personalities(entry).is_empty();
-            assert_eq!(served, entry.place != Place::Daemon, "{}", entry.name);
+            assert_eq!(served, entry.executor != Executor::Daemon, "{}", entry.name);
         }
     }
 

@@ -53,7 +53,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 use wire::control::PollMode;
 use wire::frame::Arguments;
-use wire::verb::{Filled, Place, TypedAsk, Verb};
+use wire::verb::{Executor, Filled, TypedAsk, Verb};
 
 /// Upper bound of requests that a loop holds: those of 16 full queues on each of 16 cards.
 pub const LOOP_REQUESTS_MAX: usize = 16 * 1024;
@@ -183,7 +183,7 @@ impl Completions {
         if self.requests.len() >= LOOP_REQUESTS_MAX {
             return Err(FacilityError::Full { in_flight: self.requests.len() });
         }
-        if verb.entry().place == Place::Daemon {
+        if verb.entry().executor == Executor::Daemon {
             let (question, repeat) = crate::daemon_call(domain, self.facility.selection, arguments)?;
             let key = self.add(number, verb, None);
             self.call(key, verb.entry().name, question, repeat, None);

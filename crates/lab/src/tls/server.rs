@@ -21,12 +21,12 @@ const LISTENING: &str = "listening at ";
 /// Lines of a server's standard error that are kept.
 const SAID_LINES_MAX: usize = 3;
 
-/// The place of a server's key.
+/// Who holds a server's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In a file, and then in the server's process.
+pub enum KeyHolder {
+    /// The server's process, which reads the key from a file.
     Process,
-    /// On cards of the home in this folder.
+    /// Cards of the home in this folder.
     Cards(PathBuf),
 }
 
@@ -67,8 +67,8 @@ pub enum Sessions {
 pub struct Serving {
     /// Kind of the server's key.
     pub kind: Kind,
-    /// Place of the key.
-    pub place: Place,
+    /// Who holds the key.
+    pub holder: KeyHolder,
     /// The policy of versions and suites: `modern`, `compatible`, `legacy-insecure`.
     pub policy: &'static str,
     /// The way in which sessions are resumed.
@@ -89,10 +89,10 @@ pub struct Serving {
 
 impl Serving {
     /// A server of handshakes with a kind of key, with one loop.
-    pub fn handshakes(kind: Kind, place: Place, processor: Option<u32>) -> Self {
+    pub fn handshakes(kind: Kind, holder: KeyHolder, processor: Option<u32>) -> Self {
         Self {
             kind,
-            place,
+            holder,
             policy: "modern",
             sessions: Sessions::None,
             asks_clients: false,
@@ -108,7 +108,7 @@ impl Serving {
     pub fn settings(&self, desk: &Desk, address: SocketAddr) -> String {
         let path = |path: &Path| format!("{:?}", path.display().to_string());
         let mut text = format!("loops = {}\nstop_seconds = 1\n", self.loops);
-        if let Place::Cards(home) = &self.place {
+        if let KeyHolder::Cards(home) = &self.holder {
             let _ = write!(text, "[home]\nfolder = {}\n", path(home));
             if let Some(credential) = &self.credential {
                 let _ = writeln!(text, "credential = {}", path(credential));
@@ -121,11 +121,11 @@ impl Serving {
             let _ = write!(text, "[sessions]\ncache = {entries}\nseconds = {seconds}\n");
         }
         let _ = write!(text, "[[certificate]]\nchain = {}\ndefault = true\n", path(&desk.chain(self.kind)));
-        match self.place {
-            Place::Process => {
+        match self.holder {
+            KeyHolder::Process => {
                 let _ = writeln!(text, "key = {}", path(&desk.key(self.kind)));
             }
-            Place::Cards(_) => {
+            KeyHolder::Cards(_) => {
                 let _ = writeln!(text, "label = \"{}\"", self.kind.label());
             }
         }

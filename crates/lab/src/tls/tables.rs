@@ -20,7 +20,7 @@ pub use crate::experiment::seconds;
 use super::cards::{Cards, Wanted};
 use super::desk::Desk;
 use super::drive::{Data, Drive, Driven, Length, ResumeBy, Version};
-use super::server::{Place, Server, Serving, Sessions, Work};
+use super::server::{KeyHolder, Server, Serving, Sessions, Work};
 use crate::cards::own;
 use crate::experiment::{self, LeftOut, Progress, Thoroughness, outcome};
 use crate::kit::machine::processors_online;
@@ -259,16 +259,16 @@ impl House<'_> {
 
     fn serve(&mut self, case: &Case, number: usize) -> Result<Server, LabError> {
         let mut credential = None;
-        let place = match &mut self.cards {
+        let holder = match &mut self.cards {
             Some((_, cards)) if case.engine.cards() > 0 => {
                 if let Some(shares) = case.client_tenant {
                     credential = Some(cards.tenant(&public::server(shares))?);
                 } else if let Queue::Limited(most) = case.queue {
                     credential = Some(cards.tenant(&sharing(format!("server-{number}"), in_flight(most)))?);
                 }
-                Place::Cards(PathBuf::from(cards.folder()?))
+                KeyHolder::Cards(PathBuf::from(cards.folder()?))
             }
-            _ => Place::Process,
+            _ => KeyHolder::Process,
         };
         let (entries, life) = SESSIONS;
         Server::ours(
@@ -284,7 +284,7 @@ impl House<'_> {
                 loops: case.processors,
                 level: (case.engine == Engine::Software).then_some("portable"),
                 credential,
-                ..Serving::handshakes(case.kind, place, if case.processors == 1 { own(0) } else { None })
+                ..Serving::handshakes(case.kind, holder, if case.processors == 1 { own(0) } else { None })
             },
         )
     }

@@ -76,7 +76,7 @@ impl Count {
 
 /// The part of a certificate that a signature belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum SignedComponent {
     Revocation,
     Direct,
     User(usize),
@@ -87,7 +87,7 @@ pub(super) enum Place {
 /// Merges signatures into a certificate, each only once.
 pub(super) struct Merging {
     count: Count,
-    known: HashSet<(Place, Vec<u8>)>,
+    known: HashSet<(SignedComponent, Vec<u8>)>,
 }
 
 impl Merging {
@@ -96,27 +96,27 @@ impl Merging {
         let count = Count::new(&certificate.primary_key);
         let mut merging = Self { count, known: HashSet::new() };
         let details = &certificate.details;
-        merging.all(Place::Revocation, &details.revocation_signatures)?;
-        merging.all(Place::Direct, &details.direct_signatures)?;
+        merging.all(SignedComponent::Revocation, &details.revocation_signatures)?;
+        merging.all(SignedComponent::Direct, &details.direct_signatures)?;
         for (at, user) in details.users.iter().enumerate() {
             merging.packet()?;
-            merging.all(Place::User(at), &user.signatures)?;
+            merging.all(SignedComponent::User(at), &user.signatures)?;
         }
         for (at, attribute) in details.user_attributes.iter().enumerate() {
             merging.packet()?;
-            merging.all(Place::Attribute(at), &attribute.signatures)?;
+            merging.all(SignedComponent::Attribute(at), &attribute.signatures)?;
         }
         for (at, subkey) in certificate.public_subkeys.iter().enumerate() {
             merging.packet()?;
-            merging.all(Place::Subkey(at), &subkey.signatures)?;
+            merging.all(SignedComponent::Subkey(at), &subkey.signatures)?;
         }
         Ok(merging)
     }
 
-    fn all(&mut self, place: Place, signatures: &[Signature]) -> Result<(), CertificateError> {
+    fn all(&mut self, component: SignedComponent, signatures: &[Signature]) -> Result<(), CertificateError> {
         for signature in signatures {
             self.count.signature(signature)?;
-            self.known.insert((place, signature.to_bytes().unwrap_or_default()));
+            self.known.insert((component, signature.to_bytes().unwrap_or_default()));
         }
         Ok(())
     }
@@ -129,12 +129,12 @@ impl Merging {
     /// Adds the signatures of `theirs` that this part of the certificate does not have yet to `mine`.
     pub(super) fn add(
         &mut self,
-        place: Place,
+        component: SignedComponent,
         mine: &mut Vec<Signature>,
         theirs: &[Signature],
     ) -> Result<(), CertificateError> {
         for signature in theirs {
-            let is_new = self.known.insert((place, signature.to_bytes().unwrap_or_default()));
+            let is_new = self.known.insert((component, signature.to_bytes().unwrap_or_default()));
             if is_new && self.count.signature(signature)? {
                 mine.push(signature.clone());
             }

@@ -1,7 +1,7 @@
 //! Settings of metrics and status, and of watched files.
 
 use super::raw::{RawMetrics, RawReload, RawStatus};
-use super::{At, Place, Wrong};
+use super::{At, SettingsText, Wrong};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Observing {
     }
 }
 
-impl Place<'_> {
+impl SettingsText<'_> {
     pub(super) fn observing(
         &self,
         metrics: Option<RawMetrics>,

@@ -1,7 +1,7 @@
 //! Settings of a listener's service: its backends or own answers, its application protocols, and its proxies.
 
 use super::raw::{RawExchange, Texts};
-use super::{At, Place, Wrong};
+use super::{At, SettingsText, Wrong};
 use crate::backend;
 use crate::networks::Network;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ impl fmt::Display for Service {
     }
 }
 
-impl Place<'_> {
+impl SettingsText<'_> {
     pub(super) fn service(
         &self,
         line: usize,

@@ -1,7 +1,7 @@
 //! The attributes that are bound to a variable-length key: type, usage and management fields, name
 //! and user data.
 
-use super::types::{DERIVED, MANAGEMENT, Place, Row, VariableType, Word};
+use super::types::{AttributeField, DERIVED, MANAGEMENT, Row, VariableType, Word};
 use crate::TokenError;
 use crate::unconfirmed::{MANAGEMENT_BLOCKS_ALONE, VARIABLE_MANAGEMENT};
 
@@ -102,17 +102,17 @@ impl Attributes {
             set.push(word.ok_or(AttributesError::Keyword)?);
         }
         for (at, word) in set.iter().enumerate() {
-            if set[..at].iter().any(|other| other.place == word.place && other.mask & word.mask != 0) {
+            if set[..at].iter().any(|other| other.field == word.field && other.mask & word.mask != 0) {
                 return Err(AttributesError::Combination);
             }
-            match word.place {
-                Place::Usage(field) => {
+            match word.field {
+                AttributeField::Usage(field) => {
                     if field >= usage.len() {
                         usage.resize(field + 1, 0);
                     }
                     usage[field] = (usage[field] & !word.mask) | word.value;
                 }
-                Place::Management(field) => {
+                AttributeField::Management(field) => {
                     management[field] = (management[field] & !word.mask) | word.value;
                 }
             }
@@ -269,7 +269,7 @@ fn check_usage(row: &Row, usage: &[u16], at: usize) -> Result<(), TokenError> {
     let goes = |word: &&Word| word.with.is_none_or(|(field, mask, value)| usage[field] & mask == value);
     for (field, value) in usage.iter().enumerate() {
         let refused = TokenError::Field(at + 2 * field);
-        let own = || row.words.iter().filter(|word| word.place == Place::Usage(field)).filter(goes);
+        let own = || row.words.iter().filter(|word| word.field == AttributeField::Usage(field)).filter(goes);
         if row.key_type == VariableType::KdkGenKy && field > 0 {
             continue;
         }

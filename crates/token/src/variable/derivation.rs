@@ -8,7 +8,7 @@
 //! generating key.
 
 use super::attributes::{Attributes, Completeness};
-use super::types::{Place, VariableType};
+use super::types::{AttributeField, VariableType};
 
 impl Attributes {
     /// Whether a complete key with these attributes derives keys with the attributes `made`. A key
@@ -72,7 +72,7 @@ impl Attributes {
         }
         let words = made.key_type.row().words;
         (0..).zip(carried).zip(&made.usage).all(|((field, carried), made)| {
-            let of_field = words.iter().filter(|word| word.place == Place::Usage(field));
+            let of_field = words.iter().filter(|word| word.field == AttributeField::Usage(field));
             let (mut permits, mut known) = (0, 0);
             for word in of_field {
                 known |= word.mask;

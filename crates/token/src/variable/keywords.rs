@@ -2,7 +2,7 @@
 //! [`Attributes::new`].
 
 use super::attributes::Attributes;
-use super::types::{DERIVED, MANAGEMENT, Place, VariableType, Word};
+use super::types::{AttributeField, DERIVED, MANAGEMENT, VariableType, Word};
 
 /// The keywords of Key_Token_Build2 that describe attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +28,9 @@ impl Attributes {
         Keywords {
             usage: said(self.key_type.row().words, own),
             management: {
-                let is_said = |word: &&Word| match word.place {
-                    Place::Management(field) => self.management[field] & word.mask == word.value,
-                    Place::Usage(_) => false,
+                let is_said = |word: &&Word| match word.field {
+                    AttributeField::Management(field) => self.management[field] & word.mask == word.value,
+                    AttributeField::Usage(_) => false,
                 };
                 MANAGEMENT.iter().filter(is_said).map(|word| word.text).collect()
             },
@@ -44,7 +44,7 @@ impl Attributes {
 /// bit is set; of several values the keyword of the present value applies.
 fn said(words: &'static [Word], usage: &[u16]) -> Vec<&'static str> {
     let is_said = |word: &&Word| {
-        let Place::Usage(field) = word.place else { return false };
+        let AttributeField::Usage(field) = word.field else { return false };
         let goes = word
             .with
             .is_none_or(|(at, mask, value)| usage.get(at).is_some_and(|field| field & mask == value));

@@ -43,7 +43,7 @@ pub enum VariableType {
 
 /// The field that a keyword sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum AttributeField {
     /// A usage field, by its index from 0.
     Usage(usize),
     /// A management field, by its index from 0.
@@ -54,7 +54,7 @@ pub(crate) enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: &'static str,
-    pub(crate) place: Place,
+    pub(crate) field: AttributeField,
     pub(crate) mask: u16,
     pub(crate) value: u16,
     /// The keyword needs this usage field to have this value under this mask; none if it needs
@@ -166,7 +166,7 @@ macro_rules! words {
     })* })*) => {
         $(const $name: &[Word] = &[$($(Word {
             text: $text,
-            place: Place::Usage($field),
+            field: AttributeField::Usage($field),
             mask: if $mask == EACH { $value } else { $mask },
             value: $value,
             with: words!(@with $with),
@@ -281,7 +281,7 @@ words! {
 
 /// A keyword of the first management field, which every type has.
 const fn managed(text: &'static str, mask: u16, value: u16) -> Word {
-    Word { text, place: Place::Management(0), mask, value, with: None }
+    Word { text, field: AttributeField::Management(0), mask, value, with: None }
 }
 
 /// Keywords of the first management field: the high byte permits ways of export, the low byte

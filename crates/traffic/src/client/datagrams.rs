@@ -4,7 +4,7 @@
 use super::{Share, Stage, Tally, random};
 use crate::failure::DriveFailure;
 use crate::header::DATAGRAM_HEAD_BYTES;
-use crate::pattern::Place;
+use crate::pattern::PatternPosition;
 use crate::server::{COUNTS_BYTES, Counts};
 use pacing::Pace;
 use rustix::event::Timespec;
@@ -41,7 +41,8 @@ impl Flow {
     fn send(&mut self, tally: &mut Tally) -> Result<bool, Errno> {
         self.datagram[8..DATAGRAM_HEAD_BYTES].copy_from_slice(&self.next.to_be_bytes());
         let contents = self.datagram.len() - DATAGRAM_HEAD_BYTES;
-        self.datagram[DATAGRAM_HEAD_BYTES..].copy_from_slice(Place::of_requests(self.next).bytes(contents));
+        self.datagram[DATAGRAM_HEAD_BYTES..]
+            .copy_from_slice(PatternPosition::of_requests(self.next).bytes(contents));
         match rustix::net::send(&self.socket, &self.datagram, SendFlags::NOSIGNAL) {
             Ok(_) => {
                 self.next += 1;

@@ -1,7 +1,7 @@
 //! One connection of requests and responses.
 
 use crate::header::{HEADER_BYTES, Header};
-use crate::pattern::Place;
+use crate::pattern::PatternPosition;
 use options::ipsec::Workload;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
@@ -44,8 +44,8 @@ pub(super) struct Exchange {
     side: Side,
     state: State,
     header: Header,
-    up: Place,
-    down: Place,
+    up: PatternPosition,
+    down: PatternPosition,
     /// Start of the transaction's time.
     pub since: Instant,
     /// When the transaction began, for its timeout.
@@ -58,7 +58,8 @@ impl Exchange {
     /// Begins to connect; the request follows once the connection is there.
     pub fn connect(server: &Server, header: Header, since: Instant, now: Instant) -> Result<Self, Errno> {
         let (socket, _) = server.connect()?;
-        let (up, down) = (Place::of_requests(header.seed), Place::of_responses(header.seed));
+        let (up, down) =
+            (PatternPosition::of_requests(header.seed), PatternPosition::of_responses(header.seed));
         let side = Side::connecting(socket);
         let state = State::Connecting;
         Ok(Self { side, state, header, up, down, since, begun: now, bytes_sent: 0, bytes_received: 0 })

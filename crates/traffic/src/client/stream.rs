@@ -3,7 +3,7 @@
 use super::{Share, Stage, Tally, random};
 use crate::failure::DriveFailure;
 use crate::header::HEADER_BYTES;
-use crate::pattern::{PIECE_BYTES_MAX, Place};
+use crate::pattern::{PIECE_BYTES_MAX, PatternPosition};
 use crate::wake::WAKE;
 use options::ipsec::Workload;
 use rustix::event::Timespec;
@@ -24,7 +24,7 @@ struct Stream {
     side: Side,
     header: [u8; HEADER_BYTES],
     header_left: usize,
-    place: Place,
+    position: PatternPosition,
     /// Bytes sent behind the header, then the part received so far of the server's count of bytes.
     sent: u64,
     count: [u8; 8],
@@ -48,12 +48,13 @@ pub(super) fn run(share: &Share<'_>) -> Result<Tally, DriveFailure> {
         let seed = random().map_err(&system)?;
         let header = plan.header(seed).bytes();
         let is_up = plan.workload == Workload::Stream;
-        let place = if is_up { Place::of_requests(seed) } else { Place::of_responses(seed) };
+        let position =
+            if is_up { PatternPosition::of_requests(seed) } else { PatternPosition::of_responses(seed) };
         streams.push(Stream {
             side: Side::connecting(socket),
             header,
             header_left: HEADER_BYTES,
-            place,
+            position,
             sent: 0,
             count: [0; 8],
             counted: 0,
@@ -151,8 +152,8 @@ impl Stream {
             let is_moved = match (workload, stage) {
                 (Workload::Stream, Stage::Over) => self.end(failed)?,
                 (Workload::Stream, _) => {
-                    let count = self.side.write(self.place.bytes(PIECE_BYTES_MAX)).map_err(failed)?;
-                    self.place.advance(count);
+                    let count = self.side.write(self.position.bytes(PIECE_BYTES_MAX)).map_err(failed)?;
+                    self.position.advance(count);
                     self.sent += count as u64;
                     tally.bytes_sent += count as u64;
                     count > 0
@@ -167,7 +168,7 @@ impl Stream {
                     Some(0) => return Err(DriveFailure::Closed),
                     Some(count) => {
                         tally.bytes_received += count as u64;
-                        if !self.place.check(&scratch[..count]) {
+                        if !self.position.check(&scratch[..count]) {
                             return Err(DriveFailure::Wrong(workload));
                         }
                         true

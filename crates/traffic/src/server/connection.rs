@@ -3,7 +3,7 @@
 use super::datagrams::Run;
 use super::{Shared, add};
 use crate::header::{HEADER_BYTES, Header};
-use crate::pattern::{PIECE_BYTES_MAX, Place};
+use crate::pattern::{PIECE_BYTES_MAX, PatternPosition};
 use options::ipsec::Workload;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
@@ -32,8 +32,8 @@ pub(super) enum After {
 /// Requests and responses, in turn.
 struct Exchange {
     header: Header,
-    up: Place,
-    down: Place,
+    up: PatternPosition,
+    down: PatternPosition,
     /// Bytes left of the request, then of the response.
     request: usize,
     response: usize,
@@ -45,9 +45,9 @@ enum State {
     /// Receives requests, and sends responses.
     Exchange(Exchange),
     /// Receives and checks bytes until the client's end.
-    Sink { up: Place, count: u64 },
+    Sink { up: PatternPosition, count: u64 },
     /// Sends bytes until the client's end.
-    Source { down: Place },
+    Source { down: PatternPosition },
     /// Sends the counts of datagrams for each byte received.
     Counts { run: Arc<Run>, number: u64 },
     /// Sends a short answer; then ends, or goes on with counts.
@@ -210,14 +210,14 @@ enum Piece {
 
 impl Exchange {
     fn new(header: Header) -> Self {
-        let mut up = Place::of_requests(header.seed);
+        let mut up = PatternPosition::of_requests(header.seed);
         let mut request = header.request as usize;
         if header.workload == Workload::Crr {
             // The header was the beginning of the request.
             up.advance(HEADER_BYTES);
             request -= HEADER_BYTES;
         }
-        let down = Place::of_responses(header.seed);
+        let down = PatternPosition::of_responses(header.seed);
         Self { header, up, down, request, response: header.response as usize }
     }
 
@@ -252,8 +252,8 @@ impl State {
     fn of(header: Header, shared: &Shared) -> Option<Self> {
         Some(match header.workload {
             Workload::Rr | Workload::Crr | Workload::Ping => Self::Exchange(Exchange::new(header)),
-            Workload::Stream => Self::Sink { up: Place::of_requests(header.seed), count: 0 },
-            Workload::Download => Self::Source { down: Place::of_responses(header.seed) },
+            Workload::Stream => Self::Sink { up: PatternPosition::of_requests(header.seed), count: 0 },
+            Workload::Download => Self::Source { down: PatternPosition::of_responses(header.seed) },
             Workload::Udp => {
                 let run = shared.runs.begin(header.seed, header.request)?;
                 Self::Counts { run, number: header.seed }

@@ -1,7 +1,7 @@
 //! Datagrams, counted by run.
 
 use crate::header::DATAGRAM_HEAD_BYTES;
-use crate::pattern::Place;
+use crate::pattern::PatternPosition;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -77,8 +77,8 @@ impl Run {
 
     /// Counts a datagram by its number, and checks its length and contents. `contents` begins behind the head.
     fn take(&self, number: u64, contents: &[u8]) {
-        let is_right =
-            contents.len() + DATAGRAM_HEAD_BYTES == self.length && Place::of_requests(number).check(contents);
+        let is_right = contents.len() + DATAGRAM_HEAD_BYTES == self.length
+            && PatternPosition::of_requests(number).check(contents);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_right {
             seen.counts.wrong += 1;
@@ -164,7 +164,7 @@ mod tests {
 
     fn datagram(run: u64, number: u64, length: usize) -> Vec<u8> {
         let mut bytes = [run.to_be_bytes(), number.to_be_bytes()].concat();
-        bytes.extend_from_slice(Place::of_requests(number).bytes(length - DATAGRAM_HEAD_BYTES));
+        bytes.extend_from_slice(PatternPosition::of_requests(number).bytes(length - DATAGRAM_HEAD_BYTES));
         bytes
     }
 

@@ -49,7 +49,7 @@ macro_rules! is_length {
 macro_rules! parameters {
     ($(
         $(#[$doc:meta])*
-        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
+        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $executor:ident {
             class: $class:ident; audited: $audited:ident; needs: [$($register:ident)*]; lanes: $kernel:ident;
             asks: [$($asked:ident)*];
             keywords: $least:tt to $most:tt { $($choice:ident: $group:ident $($required:ident)?),* $(,)? }

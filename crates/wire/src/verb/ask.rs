@@ -503,7 +503,7 @@ mod tests {
     macro_rules! bare {
         ($(
             $(#[$doc:meta])*
-            $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
+            $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $executor:ident {
                 class: $class:ident; audited: $audited:ident; needs: $needs:tt; lanes: $kernel:ident;
                 asks: $asks:tt;
                 keywords: $least:tt to $most:tt { $($choice:ident: $group:ident $($required:ident)?),* $(,)? }

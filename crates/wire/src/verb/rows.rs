@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! /// What it does.
-//! Name name = number slot N "ENTRY_POINT" Place {
+//! Name name = number slot N "ENTRY_POINT" Executor {
 //!     class: Pure; audited: Nothing; needs: [Register ...]; lanes: Kernel;
 //!     asks: [Point ...];
 //!     keywords: least to most { field: Group required, ... }, rules RULES, others field, answers ELEMENTS;
@@ -59,7 +59,7 @@ mod variable;
 /// macro_rules! count {
 ///     ($(
 ///         $(#[$doc:meta])*
-///         $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
+///         $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $executor:ident {
 ///             $($rest:tt)*
 ///         }
 ///     )*) => { const VERBS: &[wire::Verb] = &[$(wire::Verb::$verb),*]; };

@@ -49,7 +49,7 @@ macro_rules! is_open {
 macro_rules! table {
     ($(
         $(#[$doc:meta])*
-        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
+        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $executor:ident {
             class: $class:ident; audited: $audited:ident; needs: [$($register:ident)*]; lanes: $kernel:ident;
             asks: [$($asked:ident)*];
             keywords: $least:tt to $most:tt { $($choice:ident: $group:ident $($required:ident)?),* $(,)? }
@@ -68,7 +68,7 @@ macro_rules! table {
             name: $module::VERB_NAME,
             entry_point: $entry_point,
             class: Class::$class,
-            place: Place::$place,
+            executor: Executor::$executor,
             audited: Audit::$audited,
             registers: RegisterSet::of(&[$(Register::$register),*]),
             kernel: Kernel::$kernel,

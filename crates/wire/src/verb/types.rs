@@ -17,7 +17,7 @@ pub enum Class {
 
 /// The process that executes a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Executor {
     /// A card of the coprocessor personality.
     Coprocessor,
     /// A card of any personality.
@@ -89,7 +89,7 @@ pub struct Entry {
     /// Whether the verb may run twice.
     pub class: Class,
     /// The process that executes the verb.
-    pub place: Place,
+    pub executor: Executor,
     /// The lines that are written to the audit log before the verb is answered.
     pub audited: Audit,
     /// The master-key registers that a request may need, by the kinds of keys that the verb takes

@@ -1,13 +1,13 @@
-//! Key forms: the place that each token of a generated key is for, the key that wraps it, and the permitted pairs of
+//! Key forms: the purpose of each token of a generated key, the key that wraps it, and the permitted pairs of
 //! types.
 
 use token::KeyType;
 use token::usage::{Side, Wrapping};
 use wire::{Codes, code};
 
-/// The place that a token is for.
+/// The purpose of a token: the system and the time in which its key is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::verbs) enum Place {
+pub(in crate::verbs) enum TokenPurpose {
     /// Here: under the master key.
     Operational,
     /// Here, later: under an IMPORTER key.
@@ -16,11 +16,11 @@ pub(in crate::verbs) enum Place {
     Exportable,
 }
 
-/// The places of the one or two tokens of a key form.
+/// The purposes of the one or two tokens of a key form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::verbs) struct Form {
-    pub(in crate::verbs) first: Place,
-    pub(in crate::verbs) second: Option<Place>,
+    pub(in crate::verbs) first: TokenPurpose,
+    pub(in crate::verbs) second: Option<TokenPurpose>,
 }
 
 impl Form {
@@ -29,7 +29,7 @@ impl Form {
     /// # Errors
     /// 8/41.
     pub(in crate::verbs) fn read(name: &[u8; 4]) -> Result<Self, Codes> {
-        use Place::{Exportable, Importable, Operational};
+        use TokenPurpose::{Exportable, Importable, Operational};
         let (first, second) = match name {
             b"OP  " => (Operational, None),
             b"IM  " => (Importable, None),
@@ -45,19 +45,19 @@ impl Form {
         Ok(Self { first, second })
     }
 
-    /// The side of the key-encrypting key of a place, and the usage it needs; `None` if the master key wraps. A single
-    /// exportable token needs the usage of EXEX, a single importable one that of IMEX (CCA for Linux on IBM Z,
+    /// The side of the key-encrypting key for a purpose, and the usage it needs; `None` if the master key wraps. A
+    /// single exportable token needs the usage of EXEX, a single importable one that of IMEX (CCA for Linux on IBM Z,
     /// Key_Generate and Key_Generate2, parameters).
-    pub(in crate::verbs) fn wrapping(self, place: Place) -> Option<(Side, Wrapping)> {
-        let side = match place {
-            Place::Operational => return None,
-            Place::Importable => Side::Receiving,
-            Place::Exportable => Side::Sending,
+    pub(in crate::verbs) fn wrapping(self, purpose: TokenPurpose) -> Option<(Side, Wrapping)> {
+        let side = match purpose {
+            TokenPurpose::Operational => return None,
+            TokenPurpose::Importable => Side::Receiving,
+            TokenPurpose::Exportable => Side::Sending,
         };
         let wrapping = match (self.first, self.second) {
-            (Place::Operational, _) => Wrapping::GeneratedOnce,
-            (Place::Exportable, None) => Wrapping::GeneratedTwice,
-            (Place::Importable, None) => Wrapping::GeneratedForBoth,
+            (TokenPurpose::Operational, _) => Wrapping::GeneratedOnce,
+            (TokenPurpose::Exportable, None) => Wrapping::GeneratedTwice,
+            (TokenPurpose::Importable, None) => Wrapping::GeneratedForBoth,
             (first, Some(second)) if first == second => Wrapping::GeneratedTwice,
             (_, Some(_)) => Wrapping::GeneratedForBoth,
         };
@@ -66,24 +66,28 @@ impl Form {
 
     /// Whether a token goes under a key-encrypting key.
     pub(in crate::verbs) fn is_transported(self) -> bool {
-        self.first != Place::Operational || self.second.is_some_and(|second| second != Place::Operational)
+        self.first != TokenPurpose::Operational
+            || self.second.is_some_and(|second| second != TokenPurpose::Operational)
     }
 
     /// Whether a key may be made in this form as one token of this type.
     pub(in crate::verbs) fn takes_one(self, key_type: KeyType) -> bool {
-        self.first == Place::Operational || SINGLE.contains(&key_type)
+        self.first == TokenPurpose::Operational || SINGLE.contains(&key_type)
     }
 
     /// The set of this pair of types if a key may be made as such tokens in this form; `None` if it may not.
     pub(in crate::verbs) fn takes_pair(self, one: KeyType, two: KeyType) -> Option<Set> {
         if VARIABLES.contains(&(one, two)) {
-            let is_for_another = self.first != Place::Importable && self.second == Some(Place::Exportable);
+            let is_for_another =
+                self.first != TokenPurpose::Importable && self.second == Some(TokenPurpose::Exportable);
             return is_for_another.then_some(Set::Extended);
         }
         let pair = PAIRS.iter().find(|pair| (pair.0, pair.1) == (one, two))?;
         match (self.first, self.second?) {
-            (Place::Operational, Place::Exportable)
-            | (Place::Importable | Place::Exportable, Place::Exportable) => Some(Set::Usual),
+            (TokenPurpose::Operational, TokenPurpose::Exportable)
+            | (TokenPurpose::Importable | TokenPurpose::Exportable, TokenPurpose::Exportable) => {
+                Some(Set::Usual)
+            }
             _ => pair.2,
         }
     }
@@ -193,7 +197,7 @@ mod tests {
     fn a_form_says_what_wraps_each_token() {
         let used = |name: &[u8; 4]| {
             let form = Form::read(name).unwrap();
-            [Some(form.first), form.second].map(|place| place.and_then(|place| form.wrapping(place)))
+            [Some(form.first), form.second].map(|purpose| purpose.and_then(|purpose| form.wrapping(purpose)))
         };
         let wrap = |side, wrapping| Some((side, wrapping));
         use Side::{Receiving, Sending};

@@ -3,7 +3,7 @@
 //! The types of single keys are those of CCA for Linux on IBM Z, Key_Generate2, usage notes, table 1. Of table 2 only
 //! the names of the forms were read: the pairs are those of Key_Generate with AES types in the place of the DES types.
 
-use super::super::key_generate::forms::{Form, Place, Set};
+use super::super::key_generate::forms::{Form, Set, TokenPurpose};
 use token::variable::{Attributes, VariableType};
 
 /// A condition on one token of a pair: its key type, and the value of its first usage field under a mask.
@@ -29,7 +29,7 @@ pub(super) fn takes_pair(form: Form, one: &Attributes, two: &Attributes) -> Opti
     let pair = PAIRS.iter().find(|(first, second, _)| first.takes(one) && second.takes(two))?;
     // With an exportable second token each system has one token; in other forms one system has both, and can undo its
     // own work.
-    if form.second == Some(Place::Exportable) { Some(Set::Usual) } else { pair.2 }
+    if form.second == Some(TokenPurpose::Exportable) { Some(Set::Usual) } else { pair.2 }
 }
 
 const fn half(key_type: VariableType, mask: u16, value: u16) -> Half {

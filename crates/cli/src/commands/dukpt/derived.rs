@@ -106,36 +106,36 @@ impl Order for Initial {
 /// Mode keywords of AES CIPHER keys. A data key that names none of them gets CBC.
 const MODES: &[&str] = &["CBC", "ECB", "CFB", "OFB", "GCM", "XTS", "FF1", "FF2", "FF2.1", "ANY-MODE"];
 
-/// The place of a transaction key in a request: its keyword, the positions of its length and its field, and its usage
+/// The field of a working key in a request: its keyword, the positions of its length and of itself, and its usage
 /// in derivation data.
-struct Place {
+struct WorkingKeyField {
     word: &'static str,
     length: usize,
     position: usize,
     usage: u16,
 }
 
-const DATA: Place = Place {
+const DATA: WorkingKeyField = WorkingKeyField {
     word: "K1DATA",
     length: GENERATED_KEY_IDENTIFIER1_LENGTH,
     position: GENERATED_KEY_IDENTIFIER1,
     usage: USAGE_DATA,
 };
-const MAC: Place = Place {
+const MAC: WorkingKeyField = WorkingKeyField {
     word: "K2MAC",
     length: GENERATED_KEY_IDENTIFIER2_LENGTH,
     position: GENERATED_KEY_IDENTIFIER2,
     usage: USAGE_MAC,
 };
-const PIN: Place = Place {
+const PIN: WorkingKeyField = WorkingKeyField {
     word: "K3PIN",
     length: GENERATED_KEY_IDENTIFIER3_LENGTH,
     position: GENERATED_KEY_IDENTIFIER3,
     usage: USAGE_PIN,
 };
 
-/// The place of a kind's transaction key, and the working key to derive; an error for other kinds.
-fn place(kind: Kind) -> Result<(Place, WorkingKey), Failure> {
+/// The field for a kind's transaction key, and the working key to derive; an error for other kinds.
+fn field(kind: Kind) -> Result<(WorkingKeyField, WorkingKey), Failure> {
     use {KeyType as D, VariableType as A};
     let key = match kind {
         Kind::Des(KeyForm::Double | KeyForm::DoubleUnique, _) => WorkingKey::Tdes2,
@@ -169,14 +169,14 @@ fn kind(typed: &Derive) -> Result<Kind, Failure> {
 impl Order for Derive {
     fn call(&self) -> Result<Call, Failure> {
         let kind = kind(self)?;
-        let (place, key) = place(kind)?;
+        let (field, key) = field(kind)?;
         let mut usage = self.usage.clone();
         let has_mode = usage.iter().any(|word| MODES.iter().any(|mode| mode.eq_ignore_ascii_case(word)));
         if matches!(kind, Kind::Aes(_, VariableType::Cipher)) && !has_mode {
             usage.push("CBC".to_owned());
         }
         let skeleton = kind.skeleton(&Usage::new(&usage, &[]), None)?;
-        let call = Call::new(Verb::UniqueKeyDerive, Reading::Bytes("token", place.position));
+        let call = Call::new(Verb::UniqueKeyDerive, Reading::Bytes("token", field.position));
         let (call, serial) = self.of.put(call)?;
         let call = match serial {
             Serial::Tdes(_) if key != WorkingKey::Tdes2 => {
@@ -190,9 +190,9 @@ impl Order for Derive {
                     "--terminal: keys of TDES DUKPT are those of both sides".to_owned(),
                 ));
             }
-            Serial::Tdes(serial) => call.keywords(RULE_ARRAY, &[place.word]).bytes(DERIVATION_DATA, serial),
+            Serial::Tdes(serial) => call.keywords(RULE_ARRAY, &[field.word]).bytes(DERIVATION_DATA, serial),
             Serial::Aes(serial) => {
-                let side = match (place.usage, self.terminal.unwrap_or(TerminalDoes::Both)) {
+                let side = match (field.usage, self.terminal.unwrap_or(TerminalDoes::Both)) {
                     (USAGE_PIN, TerminalDoes::Both) | (_, TerminalDoes::Makes) => 0,
                     (USAGE_PIN, TerminalDoes::Takes) => {
                         return Err(Failure::Usage("--terminal: terminals make PIN blocks".to_owned()));
@@ -200,8 +200,8 @@ impl Order for Derive {
                     (_, TerminalDoes::Takes) => 1,
                     (_, TerminalDoes::Both) => 2,
                 };
-                call.keywords(RULE_ARRAY, &["A-DUKPT", place.word])
-                    .bytes(DERIVATION_DATA, derivation_data(place.usage + side, key, &serial))
+                call.keywords(RULE_ARRAY, &["A-DUKPT", field.word])
+                    .bytes(DERIVATION_DATA, derivation_data(field.usage + side, key, &serial))
             }
         };
         Ok(call
@@ -210,7 +210,7 @@ impl Order for Derive {
                 "one that does no more than the terminal leaves to it, and leaves in no more ways than the base key; of pinprot one \
                  with DECRYPT or ENCRYPT, ISO-4, and PINXLATE or REFORMAT",
             ))
-            .bytes(place.position, skeleton)
-            .integer(place.length, TOKEN_BYTES_MAX as i64))
+            .bytes(field.position, skeleton)
+            .integer(field.length, TOKEN_BYTES_MAX as i64))
     }
 }

@@ -58,9 +58,9 @@ impl Source {
     }
 }
 
-/// The place of a part: domain, register, and which part.
+/// A part of a master key: the domain and the register that take it, and which part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RegisterPart {
     /// The domain's number.
     pub domain: u16,
     /// The register that takes the part.
@@ -69,7 +69,7 @@ pub struct Place {
     pub part: Part,
 }
 
-impl Place {
+impl RegisterPart {
     fn question(&self) -> String {
         let Self { domain, register, part } = *self;
         let (name, part, length) = (register.name(), part_name(part), register.key_bytes());
@@ -82,15 +82,20 @@ impl Place {
 /// # Errors
 /// [`Failure::Usage`] for what was typed; [`Failure::RegisterState`] and [`Failure::Officer`] where the part is not
 /// taken, before anything was asked for or drawn where that is known.
-pub fn load(facility: &impl Orders, place: Place, source: Source, to_draw: &str) -> Result<(), Failure> {
+pub fn load(
+    facility: &impl Orders,
+    wanted: RegisterPart,
+    source: Source,
+    to_draw: &str,
+) -> Result<(), Failure> {
     source.check()?;
-    may_load(facility, place)?;
+    may_load(facility, wanted)?;
     let bytes = match source {
-        Source::Terminal => typed(place, to_draw)?,
-        Source::Lines => line(place)?,
-        Source::Drawn => drawn(place)?,
+        Source::Terminal => typed(wanted, to_draw)?,
+        Source::Lines => line(wanted)?,
+        Source::Drawn => drawn(wanted)?,
     };
-    let Place { domain, register, part } = place;
+    let RegisterPart { domain, register, part } = wanted;
     let sealed = sealed(facility, &purpose_of_part(domain, register, part), &bytes)?;
     match facility.order(OfficerOrder::LoadPart { domain, register, part, sealed })? {
         OfficerReply::PartLoaded { part_pattern, key_pattern } => {
@@ -100,33 +105,33 @@ pub fn load(facility: &impl Orders, place: Place, source: Source, to_draw: &str)
             }
             Ok(())
         }
-        OfficerReply::Refused(refusal) => Err(why_not(facility, place, refusal)),
+        OfficerReply::Refused(refusal) => Err(why_not(facility, wanted, refusal)),
         _ => Err(Failure::Unexpected("master-key load")),
     }
 }
 
-fn may_load(facility: &impl Orders, place: Place) -> Result<(), Failure> {
-    let Place { domain, register, part } = place;
+fn may_load(facility: &impl Orders, wanted: RegisterPart) -> Result<(), Failure> {
+    let RegisterPart { domain, register, part } = wanted;
     match facility.order(OfficerOrder::MayLoad { domain, register, part })? {
         OfficerReply::Done => Ok(()),
-        OfficerReply::Refused(refusal) => Err(why_not(facility, place, refusal)),
+        OfficerReply::Refused(refusal) => Err(why_not(facility, wanted, refusal)),
         _ => Err(Failure::Unexpected("master-key load")),
     }
 }
 
-fn why_not(facility: &impl Orders, place: Place, refusal: OfficerRefusal) -> Failure {
+fn why_not(facility: &impl Orders, wanted: RegisterPart, refusal: OfficerRefusal) -> Failure {
     match (refusal, rows(facility)) {
-        (OfficerRefusal::RegisterState, Ok(rows)) => Failure::RegisterState(state(&rows, place)),
+        (OfficerRefusal::RegisterState, Ok(rows)) => Failure::RegisterState(state(&rows, wanted)),
         _ => Failure::Officer(refusal),
     }
 }
 
 /// Why the register does not take this part, and what it takes.
-fn state(rows: &[RegisterRow], place: Place) -> String {
-    let name = place.register.name();
-    let domain = place.domain;
+fn state(rows: &[RegisterRow], wanted: RegisterPart) -> String {
+    let name = wanted.register.name();
+    let domain = wanted.domain;
     let of_domain = if domain == 0 { String::new() } else { format!(" --domain {domain}") };
-    let found = rows.iter().find(|row| row.domain == domain && row.register == place.register);
+    let found = rows.iter().find(|row| row.domain == domain && row.register == wanted.register);
     match found.map_or(NewState::Empty, |row| row.new_state) {
         NewState::Empty => format!(
             "the {name} register of domain {domain} has no first part yet: `cryptand master-key load {name} first{of_domain}`"
@@ -143,9 +148,9 @@ fn state(rows: &[RegisterRow], place: Place) -> String {
 }
 
 /// Asks once for a part in hexadecimal digits, of the register's length.
-fn once(question: &str, place: Place, when_empty: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
+fn once(question: &str, wanted: RegisterPart, when_empty: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let bytes = prompt::hexadecimal(&prompt::secret(question)?)?;
-    let (name, length, given) = (place.register.name(), place.register.key_bytes(), bytes.len());
+    let (name, length, given) = (wanted.register.name(), wanted.register.key_bytes(), bytes.len());
     match given {
         0 => Err(Failure::Usage(when_empty.to_owned())),
         _ if given != length => {
@@ -155,19 +160,19 @@ fn once(question: &str, place: Place, when_empty: &str) -> Result<Zeroizing<Vec<
     }
 }
 
-fn line(place: Place) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let name = place.register.name();
+fn line(wanted: RegisterPart) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let name = wanted.register.name();
     let empty = format!("an empty line in the place of a part of {name}: nothing is drawn with --from-stdin");
-    once(&place.question(), place, &empty)
+    once(&wanted.question(), wanted, &empty)
 }
 
-fn typed(place: Place, to_draw: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
+fn typed(wanted: RegisterPart, to_draw: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let empty = format!(
         "nothing was typed, and nothing is drawn unasked: type the part; or end this with Ctrl-C, and draw one with `{to_draw}`"
     );
     prompt::until_valid(|| {
-        let bytes = once(&place.question(), place, &empty)?;
-        let again = once("  The same once more: ", place, "the second time nothing was typed")?;
+        let bytes = once(&wanted.question(), wanted, &empty)?;
+        let again = once("  The same once more: ", wanted, "the second time nothing was typed")?;
         if bool::from(bytes.ct_eq(&again)) {
             Ok(bytes)
         } else {
@@ -176,14 +181,14 @@ fn typed(place: Place, to_draw: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     })
 }
 
-fn drawn(place: Place) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let mut bytes = Zeroizing::new(vec![0; place.register.key_bytes()]);
+fn drawn(wanted: RegisterPart) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let mut bytes = Zeroizing::new(vec![0; wanted.register.key_bytes()]);
     session::engine()?.random(&mut bytes);
     loop {
         let digits = Zeroizing::new(prompt::to_hexadecimal(&bytes));
-        eprintln!("{}\n  drawn, keep it: {}", place.question(), *digits);
+        eprintln!("{}\n  drawn, keep it: {}", wanted.question(), *digits);
         prompt::hand_over("  Note it, then press Enter: the screen is cleared, and you type it back. ")?;
-        match once(&format!("{}typed back: ", place.question()), place, "nothing was typed") {
+        match once(&format!("{}typed back: ", wanted.question()), wanted, "nothing was typed") {
             Ok(back) if bool::from(back.ct_eq(&bytes)) => return Ok(bytes),
             Ok(_) => eprintln!("  that is not what was drawn; nothing was loaded, here it is again"),
             Err(Failure::Usage(why)) => eprintln!("  {why}; nothing was loaded, here it is again"),
@@ -198,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_register_that_refuses_says_what_it_takes() {
-        let place = |domain| Place { domain, register: Register::Aes, part: Part::First };
+        let wanted = |domain| RegisterPart { domain, register: Register::Aes, part: Part::First };
         let row = |new_state| RegisterRow {
             domain: 2,
             register: Register::Aes,
@@ -213,11 +218,11 @@ mod tests {
             (NewState::Partial, "load aes last --domain 2"),
             (NewState::Full, "set --domain 2"),
         ] {
-            let said = state(&[row(state_of)], place(2));
+            let said = state(&[row(state_of)], wanted(2));
             assert!(said.contains(expected), "{said}");
         }
         // Of a domain that holds nothing there are no rows.
-        let said = state(&[row(NewState::Full)], place(0));
+        let said = state(&[row(NewState::Full)], wanted(0));
         assert!(said.contains("`cryptand master-key load aes first`"), "{said}");
     }
 }

@@ -1,7 +1,9 @@
 //! A row of the verb table, for people.
 
 use std::fmt::Write as _;
-use wire::verb::{Class, Direction, Entry, Group, Kind, Length, Need, Parameter, Place, Rule, why_refused};
+use wire::verb::{
+    Class, Direction, Entry, Executor, Group, Kind, Length, Need, Parameter, Rule, why_refused,
+};
 
 /// A verb's parameters and keywords, and an example call.
 pub fn describe(entry: &Entry) -> String {
@@ -9,14 +11,14 @@ pub fn describe(entry: &Entry) -> String {
     if !entry.entry_point.is_empty() {
         let _ = write!(text, " ({})", entry.entry_point);
     }
-    let place = match entry.place {
-        Place::Coprocessor => "a coprocessor",
-        Place::AnyCard => "any card",
-        Place::Daemon => "the daemon",
+    let executor = match entry.executor {
+        Executor::Coprocessor => "a coprocessor",
+        Executor::AnyCard => "any card",
+        Executor::Daemon => "the daemon",
     };
     let again =
         if entry.class == Class::Pure { "sent again where a card dies over it" } else { "never sent twice" };
-    let _ = writeln!(text, ": served by {place}, {again}.\n");
+    let _ = writeln!(text, ": served by {executor}, {again}.\n");
     if entry.parameters.is_empty() {
         text.push_str("No parameters.\n");
     } else {

@@ -2,7 +2,7 @@
 
 use super::{ASKED_MAX, Holder, Keys};
 use crate::failure::{Failure, PgpFailure};
-use crate::messages::{agent_place, cards};
+use crate::messages::{agent_socket, cards};
 use agent::{Agent, AgentError};
 use keyring::FindError;
 use keyring::store::{first_user_id, hexadecimal};
@@ -31,8 +31,8 @@ pub(super) struct Unlocked {
 /// The running agent; none if it cannot be asked. A failure is printed as a warning, since a passphrase does as well.
 fn holder() -> Option<Holder> {
     let asked = || -> Result<Option<Holder>, AgentError> {
-        let Some(place) = agent_place() else { return Ok(None) };
-        let Some(agent) = Agent::connect(&place)? else { return Ok(None) };
+        let Some(socket) = agent_socket() else { return Ok(None) };
+        let Some(agent) = Agent::connect(&socket)? else { return Ok(None) };
         let fingerprints = agent.held()?.into_iter().map(|row| row.fingerprint).collect();
         Ok(Some(Holder { agent: Arc::new(agent), fingerprints }))
     };

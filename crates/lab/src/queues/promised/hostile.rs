@@ -66,7 +66,7 @@ struct Round {
 }
 
 /// A home with one card, a quiet tenant and a hostile one.
-struct Place {
+struct SharedCard {
     target: Target,
     quiet: Facility,
     hostile: Facility,
@@ -91,9 +91,9 @@ pub(super) fn neighbours(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<M
         ),
         (Beside::Connections, Beside::Computing, "connections", "the daemon's processor time"),
     ] {
-        let mut place = Place::new(stop)?;
+        let mut card = SharedCard::new(stop)?;
         let rounds =
-            in_turn(effort.rounds, |is_first| place.round(effort, if is_first { attack } else { peer }))?;
+            in_turn(effort.rounds, |is_first| card.round(effort, if is_first { attack } else { peer }))?;
         let beside =
             if peer == Beside::Macs { "as many MACs of a neighbour's" } else { "a program that computes" };
         let of = |figure: fn(&Round) -> f64| -> Vec<(f64, f64)> {
@@ -120,7 +120,7 @@ fn column(rounds: &[(Round, Round)], figure: fn(&Round) -> f64) -> Vec<f64> {
     rounds.iter().map(|(_, theirs)| figure(theirs)).collect()
 }
 
-impl Place {
+impl SharedCard {
     fn new(stop: &Arc<AtomicBool>) -> Result<Self, LabError> {
         let needs = Needs { processor: own(1), ..Needs::default() };
         let (target, ways) = house(&needs, &[Limits::default(); 2], stop)?;

@@ -5,7 +5,7 @@ use crate::experiment::promise::{Measure, Promise};
 use crate::load::LabError;
 use crate::tls::desk::{Kind, NAME};
 use crate::tls::drive::{Data, Drive, Length};
-use crate::tls::server::{Place, Server, Serving, Work, free};
+use crate::tls::server::{KeyHolder, Server, Serving, Work, free};
 use rustix::process::{Signal, kill_process};
 use std::fmt::Write;
 use std::fs;
@@ -103,9 +103,11 @@ pub(super) fn certificates(bench: &mut Bench) -> Result<Vec<Measure>, LabError> 
     let folder = bench.desk.path("many");
     fs::create_dir(&folder).map_err(LabError::io("make a folder for certificates"))?;
     let names = chains(&bench.desk.chain(Kind::Rsa2048), &folder)?;
-    let place = Place::Cards(bench.cards.folder()?.to_owned());
-    let serving =
-        Serving { work: Work::Answer(16), ..Serving::handshakes(Kind::Rsa2048, place, crate::cards::own(0)) };
+    let holder = KeyHolder::Cards(bench.cards.folder()?.to_owned());
+    let serving = Serving {
+        work: Work::Answer(16),
+        ..Serving::handshakes(Kind::Rsa2048, holder, crate::cards::own(0))
+    };
     let address = free()?;
     let settings = serving.settings(&bench.desk, address);
     let own = format!("[[certificate]]\nchain = {:?}", bench.desk.chain(Kind::Rsa2048).display().to_string());

@@ -10,7 +10,7 @@ use crate::load::{Interface, Workload};
 use crate::tls::cards::{Cards, Wanted};
 use crate::tls::desk::{Desk, Kind, PACKAGES};
 use crate::tls::drive::{Drive, Driven, Length, Version};
-use crate::tls::server::{Place, Server, Serving, free};
+use crate::tls::server::{KeyHolder, Server, Serving, free};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -76,7 +76,7 @@ impl Bench {
         let mut drive = Drive::handshakes("", &self.desk.chain(kind), Length::Seconds(self.effort.seconds));
         drive.warm_up = WARM_SHARE * self.effort.seconds;
         drive.processor = own(1);
-        let serving = Serving::handshakes(kind, Place::Process, own(0));
+        let serving = Serving::handshakes(kind, KeyHolder::Process, own(0));
         Case { serving, drive, per_transaction: 1.0 }
     }
 
@@ -84,11 +84,12 @@ impl Bench {
     pub fn serve(&self, case: &Case, who: Who) -> Result<Option<Server>, LabError> {
         match who {
             Who::Process => {
-                Server::ours(&self.desk, &Serving { place: Place::Process, ..case.serving.clone() }).map(Some)
+                Server::ours(&self.desk, &Serving { holder: KeyHolder::Process, ..case.serving.clone() })
+                    .map(Some)
             }
             Who::Card => {
-                let place = Place::Cards(PathBuf::from(self.cards.folder()?));
-                Server::ours(&self.desk, &Serving { place, ..case.serving.clone() }).map(Some)
+                let holder = KeyHolder::Cards(PathBuf::from(self.cards.folder()?));
+                Server::ours(&self.desk, &Serving { holder, ..case.serving.clone() }).map(Some)
             }
             Who::Nginx => {
                 let address = free()?;

@@ -11,11 +11,11 @@ const VARIABLE: &str = "CRYPTAND_AGENT";
 
 /// The socket that a user's agent listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct AgentSocket {
     socket: PathBuf,
 }
 
-impl Place {
+impl AgentSocket {
     /// The socket that the environment names: `CRYPTAND_AGENT`, which is a path, or empty for none. Without it,
     /// `cryptand/agent.sock` in `XDG_RUNTIME_DIR`; without that, `agent/agent.sock` in `data`, the folder of the user's
     /// data. `None` if no agent is to be used.
@@ -34,13 +34,13 @@ impl Place {
         Some(Self { socket })
     }
 
-    /// The place with its socket at this path.
+    /// The socket at this path.
     pub fn at(socket: PathBuf) -> Self {
         Self { socket }
     }
 
     /// The path of the socket.
-    pub fn socket(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.socket
     }
 

@@ -3,7 +3,7 @@
 use wire::bounds::KEYWORD_BYTES;
 
 /// The keywords by which a verb says which segment of a text comes.
-pub(super) struct Places {
+pub(super) struct SegmentKeywords {
     /// Keywords of the first of several segments, of one between, and of the last; a verb with two keywords has no last
     /// one.
     first: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Places {
     ending: &'static [&'static str],
 }
 
-pub(super) const SEGMENTS: Places = Places {
+pub(super) const SEGMENTS: SegmentKeywords = SegmentKeywords {
     first: "FIRST",
     between: "MIDDLE",
     last: Some("LAST"),
@@ -25,7 +25,7 @@ pub(super) const SEGMENTS: Places = Places {
     default: "ONLY",
     ending: &[],
 };
-pub(super) const DES: Places = Places {
+pub(super) const DES: SegmentKeywords = SegmentKeywords {
     first: "INITIAL",
     between: "CONTINUE",
     last: None,
@@ -33,7 +33,7 @@ pub(super) const DES: Places = Places {
     default: "INITIAL",
     ending: &["X9.23", "CUSP", "IPS"],
 };
-pub(super) const AES: Places = Places {
+pub(super) const AES: SegmentKeywords = SegmentKeywords {
     first: "INITIAL",
     between: "CONTINUE",
     last: Some("FINAL"),
@@ -44,13 +44,13 @@ pub(super) const AES: Places = Places {
 
 /// Where in the caller's text a segment lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SegmentPosition {
     First,
     Between,
     Last,
 }
 
-impl Places {
+impl SegmentKeywords {
     fn all(&self) -> impl Iterator<Item = &'static str> {
         [Some(self.first), Some(self.between), self.last, self.only].into_iter().flatten()
     }
@@ -67,20 +67,20 @@ impl Places {
     }
 
     /// The keywords of one segment: the caller's, with the keyword of that segment.
-    pub(super) fn of(&self, words: &[u64], place: Place) -> Vec<u64> {
+    pub(super) fn of(&self, words: &[u64], position: SegmentPosition) -> Vec<u64> {
         let (given, goes_on) = (self.given(words), self.goes_on(words));
         let ends = self.last == Some(given) || self.only == Some(given);
-        let own = match (place, self.last) {
-            (Place::First, _) if !goes_on => self.first,
-            (Place::Last, Some(last)) if ends => last,
+        let own = match (position, self.last) {
+            (SegmentPosition::First, _) if !goes_on => self.first,
+            (SegmentPosition::Last, Some(last)) if ends => last,
             _ => self.between,
         };
-        let is_place = |given: &u64| self.all().any(|text| *given == word(text));
+        let is_own = |given: &u64| self.all().any(|text| *given == word(text));
         let method = |given: u64| {
             let is_ending = self.ending.iter().any(|text| given == word(text));
-            if is_ending && place != Place::Last { word("CBC") } else { given }
+            if is_ending && position != SegmentPosition::Last { word("CBC") } else { given }
         };
-        let others = words.iter().filter(|given| !is_place(given)).map(|given| method(*given));
+        let others = words.iter().filter(|given| !is_own(given)).map(|given| method(*given));
         others.chain([word(own)]).collect()
     }
 }
@@ -96,14 +96,15 @@ pub(super) fn word(text: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn of(places: &Places, given: &[&str], place: Place) -> Vec<String> {
+    fn of(keywords: &SegmentKeywords, given: &[&str], position: SegmentPosition) -> Vec<String> {
         let words: Vec<u64> = given.iter().map(|text| word(text)).collect();
         let text = |word: u64| String::from_utf8(word.to_be_bytes().to_vec()).unwrap().trim_end().to_owned();
-        places.of(&words, place).into_iter().map(text).collect()
+        keywords.of(&words, position).into_iter().map(text).collect()
     }
 
-    fn all(places: &Places, given: &[&str]) -> [Vec<String>; 3] {
-        [Place::First, Place::Between, Place::Last].map(|place| of(places, given, place))
+    fn all(keywords: &SegmentKeywords, given: &[&str]) -> [Vec<String>; 3] {
+        [SegmentPosition::First, SegmentPosition::Between, SegmentPosition::Last]
+            .map(|position| of(keywords, given, position))
     }
 
     #[test]

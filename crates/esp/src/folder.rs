@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 /// The folder of a data plane.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct PlaneFolder {
     folder: PathBuf,
 }
 
-impl Place {
+impl PlaneFolder {
     /// The named folder, else that of the environment, else [`FOLDER`].
-    pub fn of(named: Option<&Path>) -> Place {
+    pub fn of(named: Option<&Path>) -> PlaneFolder {
         let folder = named.map(Path::to_owned).or_else(|| env::var_os(FOLDER_VARIABLE).map(PathBuf::from));
-        Place { folder: folder.unwrap_or_else(|| FOLDER.into()) }
+        PlaneFolder { folder: folder.unwrap_or_else(|| FOLDER.into()) }
     }
 
     /// Path of the folder itself.

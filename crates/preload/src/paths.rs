@@ -14,7 +14,7 @@ const PATH_BYTES_MAX: usize = 107;
 
 /// The paths of a running data plane.
 #[derive(Debug)]
-pub struct Place {
+pub struct PlanePaths {
     /// The folder above the data plane's.
     pub above: CString,
     /// The data plane's folder.
@@ -25,14 +25,14 @@ pub struct Place {
     pub plane: CString,
 }
 
-static PLACE: OnceLock<Option<Place>> = OnceLock::new();
+static PATHS: OnceLock<Option<PlanePaths>> = OnceLock::new();
 
-/// The data plane's place, which the first call settles: `named` gives the value of `CRYPTAND_ESP`.
-pub fn place(named: impl FnOnce() -> Option<Vec<u8>>) -> Option<&'static Place> {
-    PLACE.get_or_init(|| Place::at(&named().unwrap_or_else(|| FOLDER.to_vec()))).as_ref()
+/// The data plane's paths, which the first call settles: `named` gives the value of `CRYPTAND_ESP`.
+pub fn paths(named: impl FnOnce() -> Option<Vec<u8>>) -> Option<&'static PlanePaths> {
+    PATHS.get_or_init(|| PlanePaths::at(&named().unwrap_or_else(|| FOLDER.to_vec()))).as_ref()
 }
 
-impl Place {
+impl PlanePaths {
     /// The paths in a folder. `None` if they are too long for a socket, or not absolute: the working folder of a
     /// program may change.
     fn at(folder: &[u8]) -> Option<Self> {
@@ -62,20 +62,20 @@ mod tests {
 
     #[test]
     fn paths_lie_in_the_folder() {
-        let place = Place::at(b"/run/cryptand-esp/").unwrap();
-        assert_eq!(place.above.as_bytes(), b"/run");
-        assert_eq!(place.folder.as_bytes(), b"/run/cryptand-esp");
-        assert_eq!(place.xfrm.as_bytes(), b"/run/cryptand-esp/xfrm.sock");
-        assert_eq!(place.plane.as_bytes(), b"/run/cryptand-esp/plane.sock");
-        assert_eq!(Place::at(b"/esp").unwrap().above.as_bytes(), b"/");
+        let paths = PlanePaths::at(b"/run/cryptand-esp/").unwrap();
+        assert_eq!(paths.above.as_bytes(), b"/run");
+        assert_eq!(paths.folder.as_bytes(), b"/run/cryptand-esp");
+        assert_eq!(paths.xfrm.as_bytes(), b"/run/cryptand-esp/xfrm.sock");
+        assert_eq!(paths.plane.as_bytes(), b"/run/cryptand-esp/plane.sock");
+        assert_eq!(PlanePaths::at(b"/esp").unwrap().above.as_bytes(), b"/");
     }
 
     #[test]
     fn paths_that_no_socket_has_are_none() {
-        assert!(Place::at(b"").is_none());
-        assert!(Place::at(b"esp").is_none());
-        assert!(Place::at(b"/a\0b").is_none());
-        assert!(Place::at(&[b"/", &[b'a'; 95][..]].concat()).is_some());
-        assert!(Place::at(&[b"/", &[b'a'; 96][..]].concat()).is_none());
+        assert!(PlanePaths::at(b"").is_none());
+        assert!(PlanePaths::at(b"esp").is_none());
+        assert!(PlanePaths::at(b"/a\0b").is_none());
+        assert!(PlanePaths::at(&[b"/", &[b'a'; 95][..]].concat()).is_some());
+        assert!(PlanePaths::at(&[b"/", &[b'a'; 96][..]].concat()).is_none());
     }
 }

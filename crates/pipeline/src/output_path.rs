@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// The kind of thing that is at a path.
-pub(crate) enum Place {
+pub(crate) enum OutputPath {
     Free,
     Folder,
     /// A device or a FIFO.
@@ -38,7 +38,7 @@ pub(crate) struct Node {
     is_fifo: bool,
 }
 
-impl Place {
+impl OutputPath {
     /// Looks at a path; `None` if the path can only be a folder's.
     pub(crate) fn of(path: &Path) -> io::Result<Option<Self>> {
         if path.file_name().is_none() || path.as_os_str().as_bytes().ends_with(b"/") {
@@ -266,13 +266,13 @@ mod tests {
         std::os::unix::fs::symlink(&victim, &link).unwrap();
         std::os::unix::fs::symlink(base.path(), &way).unwrap();
         // An own link is followed; the targets are refused later because of their owner.
-        assert!(matches!(Place::of(&link), Ok(Some(Place::File(_, target))) if target == victim));
-        assert!(matches!(Place::of(&way.join("victim")), Ok(Some(Place::File(..)))));
+        assert!(matches!(OutputPath::of(&link), Ok(Some(OutputPath::File(_, target))) if target == victim));
+        assert!(matches!(OutputPath::of(&way.join("victim")), Ok(Some(OutputPath::File(..)))));
         for path in [&folder, &link, &way] {
             std::os::unix::fs::lchown(path, Some(OTHER), Some(OTHER)).unwrap();
         }
-        assert!(matches!(Place::of(&link), Ok(Some(Place::Strange))));
-        let refused = Place::of(&way.join("victim")).err().unwrap().to_string();
+        assert!(matches!(OutputPath::of(&link), Ok(Some(OutputPath::Strange))));
+        let refused = OutputPath::of(&way.join("victim")).err().unwrap().to_string();
         assert!(refused.contains("another user's"), "{refused}");
     }
 
@@ -293,7 +293,7 @@ mod tests {
         link("folder/inner/../inner", "own");
         let names = ["over", "further", "around", "own"];
         let is_refused = |name: &str| {
-            let refused = Place::of(&at(name).join("out")).err();
+            let refused = OutputPath::of(&at(name).join("out")).err();
             refused.is_some_and(|error| {
                 error.to_string().contains("theirs is a symbolic link of another user's")
             })
@@ -305,10 +305,10 @@ mod tests {
             assert_eq!(names.map(is_refused), [true, true, true, false], "{owner}");
         }
         // A missing folder is no error here: opening the output reports it.
-        assert!(matches!(Place::of(&at("own").join("../inner/out")), Ok(Some(Place::Free))));
+        assert!(matches!(OutputPath::of(&at("own").join("../inner/out")), Ok(Some(OutputPath::Free))));
         link("b", "a");
         link("a", "b");
-        assert!(Place::of(&at("a/out")).is_err());
+        assert!(OutputPath::of(&at("a/out")).is_err());
     }
 
     #[test]
@@ -330,19 +330,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         std::os::unix::fs::symlink(path("b"), path("a")).unwrap();
-        assert!(matches!(Place::of(&path("a")), Ok(Some(Place::Link))));
-        assert!(matches!(Place::of(&path("b")), Ok(Some(Place::Free))));
+        assert!(matches!(OutputPath::of(&path("a")), Ok(Some(OutputPath::Link))));
+        assert!(matches!(OutputPath::of(&path("b")), Ok(Some(OutputPath::Free))));
         std::os::unix::fs::symlink(path("a"), path("b")).unwrap();
-        assert!(Place::of(&path("a")).is_err());
-        assert!(matches!(Place::of(&path("c/")), Ok(None)));
-        assert!(matches!(Place::of(Path::new("/dev/null")), Ok(Some(Place::Device(_)))));
+        assert!(OutputPath::of(&path("a")).is_err());
+        assert!(matches!(OutputPath::of(&path("c/")), Ok(None)));
+        assert!(matches!(OutputPath::of(Path::new("/dev/null")), Ok(Some(OutputPath::Device(_)))));
         // A descriptor of this process, whose link reads as no path.
         let (_reader, writer) = io::pipe().unwrap();
         let descriptor = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
-        assert!(matches!(Place::of(&descriptor), Ok(Some(Place::Device(Node { is_fifo: true, .. })))));
+        assert!(matches!(
+            OutputPath::of(&descriptor),
+            Ok(Some(OutputPath::Device(Node { is_fifo: true, .. })))
+        ));
         let file = folder.path().join("file");
         let open = File::create(&file).unwrap();
         let descriptor = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
-        assert!(matches!(Place::of(&descriptor), Ok(Some(Place::File(_, target))) if target == file));
+        assert!(
+            matches!(OutputPath::of(&descriptor), Ok(Some(OutputPath::File(_, target))) if target == file)
+        );
     }
 }
