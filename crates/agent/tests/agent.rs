@@ -6,7 +6,7 @@ use link::{Channel, PidFd};
 use needs::Need;
 use openpgp::certificate::Certificate;
 use openpgp::form::CHUNK_BITS_WRITTEN;
-use openpgp::generate::{Kind, NewKey, generate};
+use openpgp::generate::{CertificateAlgorithms, NewKey, generate};
 use openpgp::private_key::PrivateCertificate;
 use openpgp::session_key::{self, bytes};
 use openpgp::signature::hash_for;
@@ -61,7 +61,7 @@ fn passphrase() -> Passphrase {
     Passphrase::new(zeroize::Zeroizing::new(b"correct horse".to_vec()))
 }
 
-fn new_key(kind: Kind, is_v6: bool) -> PrivateCertificate {
+fn new_key(kind: CertificateAlgorithms, is_v6: bool) -> PrivateCertificate {
     let created = Timestamp::from_secs(1_700_000_000);
     let what = NewKey { kind, is_v6, announces_seipd_v2: is_v6, ..NewKey::new("a@b.example", created) };
     generate(&what, Some(&passphrase())).unwrap()
@@ -113,13 +113,13 @@ fn every_kind_of_key_opens_and_signs_as_in_its_own_process() {
     let home = Home::new();
     let agent = Arc::new(home.agent());
     for (kind, is_v6) in [
-        (Kind::Rsa { bits: 2048 }, false),
-        (Kind::Curve25519, false),
-        (Kind::Curve25519, true),
-        (Kind::Curve448, true),
-        (Kind::P256, false),
-        (Kind::P384, true),
-        (Kind::MlDsa65MlKem768, true),
+        (CertificateAlgorithms::Rsa { bits: 2048 }, false),
+        (CertificateAlgorithms::Curve25519, false),
+        (CertificateAlgorithms::Curve25519, true),
+        (CertificateAlgorithms::Curve448, true),
+        (CertificateAlgorithms::P256, false),
+        (CertificateAlgorithms::P384, true),
+        (CertificateAlgorithms::MlDsa65MlKem768, true),
     ] {
         let private = new_key(kind, is_v6);
         let keys = hand_over(&agent, &private, HOUR);
@@ -157,7 +157,7 @@ fn every_kind_of_key_opens_and_signs_as_in_its_own_process() {
 fn a_key_is_held_for_its_time_and_the_agent_ends_with_its_last_one() {
     let home = Home::new();
     let agent = Arc::new(home.agent());
-    let private = new_key(Kind::Curve25519, false);
+    let private = new_key(CertificateAlgorithms::Curve25519, false);
     hand_over(&agent, &private, HOUR);
     let rows = agent.held().unwrap();
     assert_eq!(rows.len(), 2);
@@ -179,7 +179,7 @@ fn a_key_is_held_for_its_time_and_the_agent_ends_with_its_last_one() {
 fn times_and_packets_that_make_no_sense_are_refused_and_others_are_served_on() {
     let home = Home::new();
     let agent = Arc::new(home.agent());
-    let private = new_key(Kind::Curve25519, true);
+    let private = new_key(CertificateAlgorithms::Curve25519, true);
     let keys = hand_over(&agent, &private, HOUR);
     let fingerprint = private.certificate().fingerprint();
     let clear = private.clear_key(&fingerprint, Some(&passphrase())).unwrap();
@@ -196,7 +196,7 @@ fn times_and_packets_that_make_no_sense_are_refused_and_others_are_served_on() {
         );
     }
     // Another key's private half.
-    let other = new_key(Kind::Curve25519, true);
+    let other = new_key(CertificateAlgorithms::Curve25519, true);
     let other = other.clear_key(&other.certificate().fingerprint(), Some(&passphrase())).unwrap();
     let mut spliced = clear.clone();
     // The private fields of version 6: 32 bytes at the end, without a sum.
@@ -214,7 +214,7 @@ fn times_and_packets_that_make_no_sense_are_refused_and_others_are_served_on() {
 fn clients_that_lie_lose_their_connection_and_nobody_else_does() {
     let home = Home::new();
     let agent = Arc::new(home.agent());
-    let keys = hand_over(&agent, &new_key(Kind::Curve25519, false), HOUR);
+    let keys = hand_over(&agent, &new_key(CertificateAlgorithms::Curve25519, false), HOUR);
     let connect = || Channel::connect(home.socket().path()).unwrap();
     let ask = |channel: &Channel, request: &Request| {
         channel.send(request, &[]).unwrap();
@@ -318,7 +318,7 @@ fn another_user_is_not_served_even_where_the_socket_lets_him_in() {
     }
     let home = Home::new();
     let agent = Arc::new(home.agent());
-    hand_over(&agent, &new_key(Kind::Curve25519, false), HOUR);
+    hand_over(&agent, &new_key(CertificateAlgorithms::Curve25519, false), HOUR);
     for folder in [home.folder.path(), &home.folder.path().join("agent")] {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -371,7 +371,7 @@ fn no_key_is_sent_to_a_socket_of_another_user() {
 fn an_agent_that_is_killed_takes_its_keys_with_it() {
     let home = Home::new();
     let agent = Arc::new(home.agent());
-    let keys = hand_over(&agent, &new_key(Kind::Curve25519, false), HOUR);
+    let keys = hand_over(&agent, &new_key(CertificateAlgorithms::Curve25519, false), HOUR);
     let process = PidFd::open(agent.pid()).unwrap();
     let pid = rustix::process::Pid::from_raw(agent.pid() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();

@@ -1,6 +1,6 @@
 //! A queue of the card and its rights; which of its slots wait, and which is taken next.
 
-use crate::cost::Kind;
+use crate::cost::RequestKind;
 use link::CardQueue;
 use wire::grant::Grant;
 
@@ -47,7 +47,7 @@ pub struct Attached {
     seen: u64,
     asks: u64,
     /// The kinds of dear requests, by slot.
-    kinds: [Option<Kind>; u64::BITS as usize],
+    kinds: [Option<RequestKind>; u64::BITS as usize],
     /// The slot after the one taken last: every slot has its turn.
     next_slot: u32,
     /// Number of the last pass that took a request of the queue.
@@ -138,7 +138,7 @@ impl Attached {
 
     /// Looks into waiting slots that were not looked into yet, and returns how many of all waiting slots are dear.
     /// `dear_kind` gives the kind of a request of this verb and length if it is dear.
-    pub fn classify(&mut self, mut dear_kind: impl FnMut(u16, u32) -> Option<Kind>) -> u32 {
+    pub fn classify(&mut self, mut dear_kind: impl FnMut(u16, u32) -> Option<RequestKind>) -> u32 {
         let mut fresh = self.waiting & !self.known;
         while fresh != 0 {
             let slot = fresh.trailing_zeros();
@@ -161,7 +161,7 @@ impl Attached {
     /// The next waiting slot of a tier, and of `kind` if one is given. The slot waits until [`Attached::took`] is
     /// called for it.
     #[inline]
-    pub fn next(&self, tier: Tier, kind: Option<Kind>) -> Option<u32> {
+    pub fn next(&self, tier: Tier, kind: Option<RequestKind>) -> Option<u32> {
         let of_tier = match tier {
             Tier::Cheap => self.waiting & !self.dear,
             Tier::Dear => self.waiting & self.dear,
@@ -178,7 +178,7 @@ impl Attached {
     }
 
     /// Number of waiting slots of a dear kind.
-    pub fn count(&self, kind: Kind) -> usize {
+    pub fn count(&self, kind: RequestKind) -> usize {
         let mut left = self.waiting & self.dear;
         let mut count = 0;
         while left != 0 {
@@ -189,7 +189,7 @@ impl Attached {
     }
 
     /// The kind of the request in a slot, if the request was found to be dear.
-    pub fn dear_kind(&self, slot: u32) -> Option<Kind> {
+    pub fn dear_kind(&self, slot: u32) -> Option<RequestKind> {
         let bit = 1_u64 << (slot % u64::BITS);
         self.kinds[(slot % u64::BITS) as usize].filter(|_| self.dear & bit != 0)
     }

@@ -43,7 +43,7 @@ const FIRST_MEMORY: i64 = 2;
 
 /// The kind of a request: its verb and length class, which have an estimate of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(usize);
+pub struct RequestKind(usize);
 
 /// The estimate of a kind, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ struct Floor {
 /// The requests of a pass that are of one kind.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
-    kind: Kind,
+    kind: RequestKind,
     all: usize,
     answered: usize,
 }
@@ -125,30 +125,30 @@ impl Costs {
     ///
     /// # Panics
     /// If `slot` is not below [`VERB_SLOTS`].
-    pub fn kind(&self, slot: usize, payload_bytes: usize) -> Kind {
+    pub fn kind(&self, slot: usize, payload_bytes: usize) -> RequestKind {
         assert!(slot < VERB_SLOTS, "a slot of the verb table");
         let length = (usize::BITS - payload_bytes.leading_zeros()) as usize;
-        Kind(slot * LENGTHS + length.min(LENGTHS - 1))
+        RequestKind(slot * LENGTHS + length.min(LENGTHS - 1))
     }
 
     /// The estimate for one request, in nanoseconds.
-    pub fn ns(&self, kind: Kind) -> u64 {
+    pub fn ns(&self, kind: RequestKind) -> u64 {
         u64::from(self.of[kind.0].request)
     }
 
     /// Number of lanes of the kernel that runs requests of this kind.
-    pub fn lanes(&self, kind: Kind) -> usize {
+    pub fn lanes(&self, kind: RequestKind) -> usize {
         self.lanes.of(kind.0 / LENGTHS)
     }
 
     /// As [`Costs::lanes`], for the kernel's form that takes the most requests.
-    pub fn lanes_wide(&self, kind: Kind) -> usize {
+    pub fn lanes_wide(&self, kind: RequestKind) -> usize {
         self.lanes.wide(kind.0 / LENGTHS)
     }
 
     /// Whether requests of this kind are dear: they share a pass with others of their like only, so that
     /// cheap ones do not wait for them.
-    pub fn is_dear(&self, kind: Kind) -> bool {
+    pub fn is_dear(&self, kind: RequestKind) -> bool {
         self.of[kind.0].filling >= DEAR_FILLING_NS
     }
 
@@ -158,13 +158,13 @@ impl Costs {
     }
 
     /// Whether requests of this kind are dear by their verb, whatever was seen of them.
-    pub fn is_always_dear(&self, kind: Kind) -> bool {
+    pub fn is_always_dear(&self, kind: RequestKind) -> bool {
         self.floors[kind.0 / LENGTHS].filling >= DEAR_FILLING_NS
     }
 
     /// Updates the estimates from a pass over requests of these kinds that took `pass_ns`. Requests at places for which
     /// `is_refused` holds were not carried out.
-    pub fn learn(&mut self, kinds: &[Kind], is_refused: impl Fn(usize) -> bool, pass_ns: u64) {
+    pub fn learn(&mut self, kinds: &[RequestKind], is_refused: impl Fn(usize) -> bool, pass_ns: u64) {
         self.count(kinds, is_refused);
         let (mut requests, mut fillings) = (Estimated::default(), Estimated::default());
         for Counted { kind, all, answered } in &self.counts {
@@ -197,7 +197,7 @@ impl Costs {
     }
 
     /// Counts the kinds of a pass: there are few, mostly side by side.
-    fn count(&mut self, kinds: &[Kind], is_refused: impl Fn(usize) -> bool) {
+    fn count(&mut self, kinds: &[RequestKind], is_refused: impl Fn(usize) -> bool) {
         self.counts.clear();
         let mut first = 0;
         for run in kinds.chunk_by(|a, b| a == b) {
@@ -215,7 +215,7 @@ impl Costs {
     }
 }
 
-impl Kind {
+impl RequestKind {
     /// Whether requests of this kind generate RSA keys.
     pub fn is_generation(self) -> bool {
         self.0 / LENGTHS == Verb::PkaKeyGenerate.slot()

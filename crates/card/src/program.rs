@@ -178,9 +178,9 @@ fn enter_sandbox() -> Result<Isolation, Failure> {
     let entered = sandbox::enter().map_err(Failure::Sandbox)?;
     let report = arena::report();
     let pages = match report.region {
-        Some(arena::Kind::Secret) => SecretPages::Secret,
-        Some(arena::Kind::Locked) => SecretPages::Locked,
-        Some(arena::Kind::Plain) | None => SecretPages::Unlocked,
+        Some(arena::PageKind::Secret) => SecretPages::Secret,
+        Some(arena::PageKind::Locked) => SecretPages::Locked,
+        Some(arena::PageKind::Plain) | None => SecretPages::Unlocked,
     };
     let memory = SecretMemory {
         pages,

@@ -7,7 +7,7 @@ use cardkeys::{Accelerators, LabelKey, Role};
 use facility::{Facility, Options, Selection};
 use keys_support::{FORM, Home, message, now, public_packet};
 use openpgp::certificate::Certificate;
-use openpgp::generate::{KeysOf, Kind, NewKey, Reason, certify, generate, revoke};
+use openpgp::generate::{CertificateAlgorithms, KeysOf, NewKey, Reason, certify, generate, revoke};
 use openpgp::session_key::{self, for_recipient};
 use openpgp::signature::{Maker, Signer, hash_for};
 use openpgp::{PrivateKey, PrivateKeyError, Timestamp};
@@ -112,7 +112,8 @@ fn clear_keys_of_this_process_are_computed_with_by_cards() {
     let facility = Facility::open(installation.home.folder(), Options::default()).unwrap();
     let facility = facility.with_selection(Selection::personality(Personality::Accelerator));
     let created = Timestamp::from_secs(now().as_secs() - 100);
-    let what = NewKey { kind: Kind::Rsa { bits: 2048 }, ..NewKey::new("a@b.example", created) };
+    let what =
+        NewKey { kind: CertificateAlgorithms::Rsa { bits: 2048 }, ..NewKey::new("a@b.example", created) };
     let private = generate(&what, None).unwrap();
     let accelerators = Accelerators { facility, domain: 0 };
     let here = private.unlock(None).unwrap();

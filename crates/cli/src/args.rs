@@ -21,7 +21,7 @@ mod token;
 
 use crate::kind;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use facility::keys::Kind;
+use facility::keys::NamedKind;
 use std::path::PathBuf;
 
 pub use agent::Agent;
@@ -369,7 +369,7 @@ pub enum Key {
         label: String,
         /// Which kind of key; they are listed below
         #[arg(long = "type", value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
-        kind: Kind,
+        kind: NamedKind,
         /// What it may do, in CCA's keywords, where that is not all that its kind may
         #[arg(long, value_name = "KEYWORDS", value_delimiter = ',')]
         usage: Vec<String>,
@@ -378,7 +378,7 @@ pub enum Key {
         derived_usage: Vec<String>,
         /// Of a key that agrees: which kind of key comes of it
         #[arg(long, value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
-        derives: Option<Kind>,
+        derives: Option<NamedKind>,
         /// Domain whose master key wraps it
         #[arg(long, default_value_t = 0)]
         domain: u16,
@@ -397,7 +397,7 @@ pub enum Key {
         step: PartStep,
         /// With the first part: the kind of key, such as tdes-importer or aes256-exporter; as of `key generate`
         #[arg(long = "type", value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
-        kind: Option<Kind>,
+        kind: Option<NamedKind>,
         /// With the first part: what the key may do, where that is not all that its kind may (such as IMPORT,OPIM)
         #[arg(long, value_name = "KEYWORDS", value_delimiter = ',', requires = "kind")]
         usage: Vec<String>,

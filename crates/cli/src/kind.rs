@@ -1,7 +1,7 @@
 //! Kinds of keys as typed after `--type`, and the list of them for people.
 
 use clap::builder::{PossibleValue, TypedValueParser};
-use facility::keys::{Kind, NoKind};
+use facility::keys::{NamedKind, NoKind};
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
@@ -52,8 +52,8 @@ Examples:
 ///
 /// # Errors
 /// The message lists the names that begin alike, or says where all names are listed.
-pub fn parse(name: &str) -> Result<Kind, String> {
-    Kind::parse(name).map_err(|error| match error {
+pub fn parse(name: &str) -> Result<NamedKind, String> {
+    NamedKind::parse(name).map_err(|error| match error {
         NoKind::Unknown { .. } => format!("{error}; `cryptand key generate --help` lists them"),
         _ => error.to_string(),
     })
@@ -64,20 +64,20 @@ pub fn parse(name: &str) -> Result<Kind, String> {
 pub struct Parser;
 
 impl TypedValueParser for Parser {
-    type Value = Kind;
+    type Value = NamedKind;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         argument: Option<&clap::Arg>,
         value: &OsStr,
-    ) -> Result<Kind, clap::Error> {
+    ) -> Result<NamedKind, clap::Error> {
         TypedValueParser::parse_ref(&parse, command, argument, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         static NAMES: OnceLock<Vec<String>> = OnceLock::new();
-        let names = NAMES.get_or_init(|| Kind::all().map(Kind::name).collect());
+        let names = NAMES.get_or_init(|| NamedKind::all().map(NamedKind::name).collect());
         Some(Box::new(names.iter().map(|name| PossibleValue::new(name.as_str()))))
     }
 }
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_help_covers_every_kind() {
-        for name in Kind::all().map(Kind::name) {
+        for name in NamedKind::all().map(NamedKind::name) {
             // Each part of a name stands in the help, by itself.
             let parts = HELP.split(|letter: char| letter.is_whitespace() || ",.:;()".contains(letter));
             let whole: Vec<&str> = parts.collect();

@@ -24,7 +24,7 @@ use wire::bounds::{BATCH_BYTES_MAX, BULK_BYTES_MAX};
 
 mod pages;
 mod stack;
-pub use pages::{Kind, WorkPages};
+pub use pages::{PageKind, WorkPages};
 pub use stack::{STACK_BYTES, on_arena_stack};
 
 /// Wanted length of the region, in bytes: the stack, queues and tables, prepared keys, and the
@@ -61,7 +61,7 @@ const ROOM_STEPS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// How the region is protected; none before the first allocation.
-    pub region: Option<Kind>,
+    pub region: Option<PageKind>,
     /// Length of the region in bytes.
     pub region_bytes: usize,
     /// The limit of locked memory when the region was mapped, in bytes; none if there was no limit.
@@ -464,7 +464,7 @@ mod tests {
         const BYTES: usize = 1 << 20;
         let mut memory = vec![0_u128; BYTES / size_of::<u128>()];
         let report = Report {
-            region: Some(Kind::Locked),
+            region: Some(PageKind::Locked),
             region_bytes: BYTES,
             limit_bytes: None,
             used_bytes: 0,

@@ -20,9 +20,9 @@ pub mod scheduling;
 /// The parts of the sandbox and of secret memory that this machine lacks, by name.
 pub fn lacks(entered: &sandbox::Entered) -> Vec<&'static str> {
     let memory = match arena::report().region {
-        Some(arena::Kind::Secret) => None,
-        Some(arena::Kind::Locked) => Some("secret memory"),
-        Some(arena::Kind::Plain) | None => Some("locked memory"),
+        Some(arena::PageKind::Secret) => None,
+        Some(arena::PageKind::Locked) => Some("secret memory"),
+        Some(arena::PageKind::Plain) | None => Some("locked memory"),
     };
     memory.into_iter().chain(entered.missing.iter().copied()).collect()
 }

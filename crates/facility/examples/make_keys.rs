@@ -1,7 +1,7 @@
 //! Two keys by the names of their kinds, one under a label and one as a token, and a text enciphered under the token:
 //! `make_keys HOME LABEL`.
 
-use facility::keys::{Kind, Usage, Wanted};
+use facility::keys::{NamedKind, Usage, Wanted};
 use facility::wire::verb::{AesAlgorithm, AesKeyRule, AesPosition, symmetric_algorithm_encipher as aes};
 use facility::{Facility, Label, Options};
 
@@ -11,9 +11,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: make_keys HOME LABEL".into());
     };
     let cards = Facility::open(home.as_ref(), Options::default())?;
-    cards.generate_under(0, &Label::new(&label)?, &Kind::parse("tdes-mac")?.into())?;
+    cards.generate_under(0, &Label::new(&label)?, &NamedKind::parse("tdes-mac")?.into())?;
     let usage = Usage::new(&["CBC", "NOEX-SYM"], &[]);
-    let token = cards.generate(0, &Wanted { usage: Some(&usage), ..Kind::parse("aes256-cipher")?.into() })?;
+    let token =
+        cards.generate(0, &Wanted { usage: Some(&usage), ..NamedKind::parse("aes256-cipher")?.into() })?;
     let ask = aes::Ask {
         key_rule: Some(AesKeyRule::Identifier),
         part: Some(AesPosition::Only),

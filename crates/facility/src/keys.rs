@@ -10,11 +10,11 @@
 //! | `p256-sign`, `p256-agree`, ... | elliptic curves | CSNDPKG |
 //!
 //! ```no_run
-//! use facility::keys::{Kind, Wanted};
+//! use facility::keys::{NamedKind, Wanted};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let cards = facility::Facility::open("/var/lib/cryptand".as_ref(), facility::Options::default())?;
 //! let label = wire::Label::new("PAY.MAC.KEY1")?;
-//! cards.generate_under(0, &label, &Wanted::from(Kind::parse("tdes-mac")?))?;
+//! cards.generate_under(0, &label, &Wanted::from(NamedKind::parse("tdes-mac")?))?;
 //! # Ok(())
 //! # }
 //! ```
@@ -33,9 +33,9 @@ use token::pka::{Form, Usage as RsaUse};
 use token::variable::VariableType;
 use wire::control::Store;
 
-/// A kind of key.
+/// A kind of key that has a name, such as `tdes-mac`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NamedKind {
     /// DES: form and type.
     Des(KeyForm, KeyType),
     /// AES in a token of fixed length: bits.
@@ -79,7 +79,7 @@ const RSA_USES: &[(RsaUse, &str)] = &[
     (RsaUse::TlsOnly, "tls"),
 ];
 
-impl Kind {
+impl NamedKind {
     /// Every kind, symmetric ones first.
     pub fn all() -> impl Iterator<Item = Self> {
         let des = DES.iter().flat_map(|(form, _)| {
@@ -244,21 +244,21 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_name_of_its_own() {
-        let names: Vec<String> = Kind::all().map(Kind::name).collect();
+        let names: Vec<String> = NamedKind::all().map(NamedKind::name).collect();
         let mut sorted = names.clone();
         sorted.sort();
         sorted.dedup();
         assert_eq!(sorted.len(), names.len());
-        for (kind, name) in Kind::all().zip(&names) {
-            assert_eq!(Kind::parse(name), Ok(kind));
-            assert_eq!(Kind::parse(&name.to_uppercase()), Ok(kind));
+        for (kind, name) in NamedKind::all().zip(&names) {
+            assert_eq!(NamedKind::parse(name), Ok(kind));
+            assert_eq!(NamedKind::parse(&name.to_uppercase()), Ok(kind));
         }
     }
 
     #[test]
     fn a_wrong_name_is_answered_with_near_ones() {
         let says = |name: &str, expected: &str| {
-            let error = Kind::parse(name).unwrap_err().to_string();
+            let error = NamedKind::parse(name).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
         says("importer", "which of these: tdes-importer, aes128-importer, aes192-importer, aes256-importer");
@@ -268,7 +268,7 @@ mod tests {
         says("aes", "such begin with aes128, aes192, aes256");
         says("rsa", "such begin with rsa1024, rsa2048, rsa3072, rsa4096");
         for name in ["blowfish", ""] {
-            assert_eq!(Kind::parse(name), Err(NoKind::Unknown { heads: Vec::new() }));
+            assert_eq!(NamedKind::parse(name), Err(NoKind::Unknown { heads: Vec::new() }));
         }
     }
 }

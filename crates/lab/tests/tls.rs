@@ -2,7 +2,7 @@
 //! than was asked for gives none. Needs the command, its TLS program, daemon, card and timed card, as `make test`
 //! builds them.
 
-use lab::tls::desk::{Desk, Kind};
+use lab::tls::desk::{Desk, TlsKey};
 use lab::tls::drive::{Data, Drive, Length, Version};
 use lab::tls::server::{KeyHolder, Server, Serving, Work};
 use std::io::{Read, Write};
@@ -64,13 +64,13 @@ fn a_run_counts_only_where_the_server_did_what_was_asked() {
     });
     let work = Work::Backend(backend);
     let server =
-        Server::ours(&desk, &Serving { work, ..Serving::handshakes(Kind::P256, KeyHolder::Process, None) });
+        Server::ours(&desk, &Serving { work, ..Serving::handshakes(TlsKey::P256, KeyHolder::Process, None) });
     let server = server.unwrap();
     let asked = |receive: usize| Drive {
         connections: 2,
         data: Data::Messages { send: ASKED as u64, receive: receive as u64, messages: 1, packets: 1 },
         processes: vec![(std::process::id(), "server".to_owned())],
-        ..Drive::handshakes(&server.address.to_string(), &desk.chain(Kind::P256), Length::Transactions(20))
+        ..Drive::handshakes(&server.address.to_string(), &desk.chain(TlsKey::P256), Length::Transactions(20))
     };
     let run = |drive: &Drive| drive.run(desk.ours(), &AtomicBool::new(false));
     let driven = run(&asked(ANSWERED)).unwrap();
@@ -80,7 +80,7 @@ fn a_run_counts_only_where_the_server_did_what_was_asked() {
     let error = run(&asked(2 * ANSWERED)).unwrap_err().to_string();
     assert!(!error.is_empty(), "{error}");
     // A certificate that nobody signed for.
-    let other = Drive { trusted: desk.chain(Kind::Rsa2048), ..asked(ANSWERED) };
+    let other = Drive { trusted: desk.chain(TlsKey::Rsa2048), ..asked(ANSWERED) };
     run(&other).unwrap_err();
     // A version and a group that the server has, but the driver was not asked for, are no figure either.
     let driven = run(&asked(ANSWERED)).unwrap();

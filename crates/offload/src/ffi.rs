@@ -7,7 +7,7 @@ use crate::error::{OffloadError, Status};
 use crate::given::{self, STRUCTURE_BYTES_MAX, invalid};
 use crate::handles;
 use crate::offload::{Finished, Key, LoopOptions, Offload};
-use crate::work::{ANSWER_BYTES_MAX, Answer, CIPHERTEXT_BYTES_MAX, Kind};
+use crate::work::{ANSWER_BYTES_MAX, Answer, CIPHERTEXT_BYTES_MAX, PublicKeyKind};
 use facility::{Options, credential};
 use home::place;
 use std::cell::RefCell;
@@ -59,7 +59,7 @@ pub struct CryptandOffloadResult {
     pub return_code: u32,
     /// A card's reason code, with [`Status::Refused`].
     pub reason_code: u32,
-    /// A [`Kind`], for a public key.
+    /// A [`PublicKeyKind`], for a public key.
     pub kind: u32,
     /// Length of the answer in bytes.
     pub length: u32,
@@ -87,7 +87,7 @@ impl CryptandOffloadResult {
             operation: 0,
             return_code: 0,
             reason_code: 0,
-            kind: Kind::Other as u32,
+            kind: PublicKeyKind::Other as u32,
             length: 0,
             bytes: [0; ANSWER_BYTES_MAX],
             text: [0; TEXT_BYTES],

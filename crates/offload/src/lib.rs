@@ -37,5 +37,6 @@ pub use ffi::*;
 pub use handles::HANDLES_MAX;
 pub use offload::{Finished, KEYS_MAX, Key, LoopOptions, Offload};
 pub use work::{
-    ANSWER_BYTES_MAX, Answer, CIPHERTEXT_BYTES_MAX, Hash, Kind, Operation, PREMASTER_BYTES, Padding, Scheme,
+    ANSWER_BYTES_MAX, Answer, CIPHERTEXT_BYTES_MAX, Hash, Operation, PREMASTER_BYTES, Padding, PublicKeyKind,
+    Scheme,
 };

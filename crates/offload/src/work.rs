@@ -85,7 +85,7 @@ impl Scheme {
 /// Kind of a public key. The numbers are those of the C interface, and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Kind {
+pub enum PublicKeyKind {
     /// A key of none of the kinds below.
     Other = 0,
     /// RSA.
@@ -130,7 +130,7 @@ pub enum Answer {
     /// A premaster, or random bytes in its place: which of them, nobody can tell.
     Premaster(Zeroizing<[u8; PREMASTER_BYTES]>),
     /// A public key: its kind, and SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7).
-    PublicKey(Kind, Vec<u8>),
+    PublicKey(PublicKeyKind, Vec<u8>),
 }
 
 impl fmt::Debug for Answer {
@@ -183,16 +183,16 @@ fn premaster_of(reply: &Arguments<'_>) -> Result<Zeroizing<[u8; PREMASTER_BYTES]
 }
 
 /// Kind, and SubjectPublicKeyInfo in DER.
-fn public_key_of(reply: &Arguments<'_>) -> Result<(Kind, Vec<u8>), OffloadError> {
+fn public_key_of(reply: &Arguments<'_>) -> Result<(PublicKeyKind, Vec<u8>), OffloadError> {
     let public =
         PublicKey::of_token(reply.bytes(pkx::TARGET_KEY_TOKEN)).map_err(|cause| senseless(&cause))?;
     let kind = match &public {
-        PublicKey::Rsa { .. } => Kind::Rsa,
-        PublicKey::Curve(EccCurve::P256, _) => Kind::P256,
-        PublicKey::Curve(EccCurve::P384, _) => Kind::P384,
-        PublicKey::Curve(EccCurve::P521, _) => Kind::P521,
-        PublicKey::Curve(EccCurve::Ed25519, _) => Kind::Ed25519,
-        PublicKey::Curve(..) => Kind::Other,
+        PublicKey::Rsa { .. } => PublicKeyKind::Rsa,
+        PublicKey::Curve(EccCurve::P256, _) => PublicKeyKind::P256,
+        PublicKey::Curve(EccCurve::P384, _) => PublicKeyKind::P384,
+        PublicKey::Curve(EccCurve::P521, _) => PublicKeyKind::P521,
+        PublicKey::Curve(EccCurve::Ed25519, _) => PublicKeyKind::Ed25519,
+        PublicKey::Curve(..) => PublicKeyKind::Other,
     };
     let der = public.to_der().map_err(|cause| senseless(&cause.to_string()))?;
     if der.len() > ANSWER_BYTES_MAX {

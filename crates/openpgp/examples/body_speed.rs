@@ -7,7 +7,7 @@ use engine::{EaxItem, GcmItem, HashAlgorithm, OcbItem};
 use openpgp::body::chunked::{ChunkCipher, Header, TAG_BYTES};
 use openpgp::body::seipd1::{Check, Decipherer, Opener, Sealer};
 use openpgp::form::CHUNK_BITS_WRITTEN;
-use openpgp::packet::armor::{Armorer, Dearmorer, Kind};
+use openpgp::packet::armor::{ArmorKind, Armorer, Dearmorer};
 use openpgp::packet::{Event, PartialLengths, Splitter, Tag};
 use openpgp::{AeadAlgorithm, Form, Protection, SymmetricKeyAlgorithm};
 use rustix::time::{ClockId, clock_gettime};
@@ -252,7 +252,7 @@ fn armor(has_checksum: bool) -> Work {
     let mut out = Vec::new();
     Work::new(data.len(), move || {
         out.clear();
-        let mut armorer = Armorer::new(Kind::Message, has_checksum);
+        let mut armorer = Armorer::new(ArmorKind::Message, has_checksum);
         armorer.update(&data, &mut out);
     })
 }
@@ -260,7 +260,7 @@ fn armor(has_checksum: bool) -> Work {
 /// In bytes of what the armor holds.
 fn dearmor(line_end: &[u8]) -> Work {
     let data = text(PIECE_BYTES);
-    let (armorer, mut lines) = (Armorer::new(Kind::Message, false), Vec::new());
+    let (armorer, mut lines) = (Armorer::new(ArmorKind::Message, false), Vec::new());
     armorer.begin(&[], &mut lines);
     let mut armorer = armorer;
     armorer.update(&data, &mut lines);

@@ -4,7 +4,7 @@
 
 use openpgp::Timestamp;
 use openpgp::certificate::Certificate;
-use openpgp::generate::{Kind, NewKey, generate};
+use openpgp::generate::{CertificateAlgorithms, NewKey, generate};
 use rustix::time::{ClockId, clock_gettime};
 
 const MADE_SECONDS: u32 = 1_700_000_000;
@@ -16,9 +16,9 @@ fn main() {
     let algorithm = arguments.next().unwrap_or_else(|| "rsa2048".to_owned());
     let count: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(2040);
     let kind = match algorithm.as_str() {
-        "rsa2048" => Kind::Rsa { bits: 2048 },
-        "ed25519" => Kind::Curve25519,
-        "p256" => Kind::P256,
+        "rsa2048" => CertificateAlgorithms::Rsa { bits: 2048 },
+        "ed25519" => CertificateAlgorithms::Curve25519,
+        "p256" => CertificateAlgorithms::P256,
         other => panic!("{other}: none of rsa2048, ed25519, p256"),
     };
     let what = NewKey { kind, ..NewKey::new("A <a@example.org>", made) };

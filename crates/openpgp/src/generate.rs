@@ -27,7 +27,7 @@ pub use fresh::rsa_public;
 /// Algorithms of a new certificate: a primary key that certifies and signs, and a subkey that messages are
 /// encrypted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CertificateAlgorithms {
     /// RSA for both keys, 2048 to 4096 bits.
     Rsa {
         /// Length of the moduli in bits, a multiple of 8.
@@ -53,7 +53,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKey {
     /// Algorithms of the keys.
-    pub kind: Kind,
+    pub kind: CertificateAlgorithms,
     /// Whether the keys are of version 6 (RFC 9580) rather than of version 4. GnuPG needs version 4.
     pub is_v6: bool,
     /// User ids, the primary one first; there may be none.
@@ -72,7 +72,7 @@ impl NewKey {
     /// A certificate of version 4 on Curve25519 that never expires.
     pub fn new(user_id: &str, created: Timestamp) -> Self {
         Self {
-            kind: Kind::Curve25519,
+            kind: CertificateAlgorithms::Curve25519,
             is_v6: false,
             user_ids: vec![user_id.to_owned()],
             created,

@@ -7,7 +7,8 @@ use openpgp::body::grammar::{Limits, Outer, OuterEvent};
 use openpgp::certificate::{Certificate, CertificateError, Unusable, is_announced, strongest_form};
 use openpgp::form::CHUNK_BITS_WRITTEN;
 use openpgp::generate::{
-    Kind, NewKey, Reason, add_user_id, expire, generate, revoke, revoke_subkey, revoke_user_id,
+    CertificateAlgorithms, NewKey, Reason, add_user_id, expire, generate, revoke, revoke_subkey,
+    revoke_user_id,
 };
 use openpgp::private_key::{Locking, PrivateCertificate};
 use openpgp::session_key::{
@@ -59,7 +60,7 @@ fn seipd_v2(cipher: SymmetricKeyAlgorithm, aead: AeadAlgorithm) -> Form {
     Form { cipher, protection: Protection::SeipdV2 { aead, chunk_bits: CHUNK_BITS_WRITTEN } }
 }
 
-fn plain(kind: Kind, is_v6: bool) -> PrivateCertificate {
+fn plain(kind: CertificateAlgorithms, is_v6: bool) -> PrivateCertificate {
     let what = NewKey { kind, is_v6, announces_seipd_v2: is_v6, ..NewKey::new("a@b.example", ago(1000)) };
     generate(&what, None).unwrap()
 }
@@ -120,7 +121,7 @@ fn keys_of_rfc_9580_open_its_message() {
 #[test]
 fn wrong_hash_octets_make_signatures_of_keys_invalid_in_version_6_alone() {
     for is_v6 in [false, true] {
-        let whole = plain(Kind::Curve25519, is_v6).certificate().to_bytes();
+        let whole = plain(CertificateAlgorithms::Curve25519, is_v6).certificate().to_bytes();
         let mut changed = Vec::new();
         let mut count = 0;
         for (header, mut body) in packets(&whole) {
@@ -186,16 +187,16 @@ fn post_quantum_keys_of_rfc_9980_open_and_verify() {
 #[test]
 fn every_kind_of_new_key_signs_and_opens() {
     for (kind, is_v6) in [
-        (Kind::Curve25519, false),
-        (Kind::Curve25519, true),
-        (Kind::Rsa { bits: 2048 }, false),
-        (Kind::Rsa { bits: 3072 }, true),
-        (Kind::P256, false),
-        (Kind::P384, true),
-        (Kind::P521, false),
-        (Kind::Curve448, true),
-        (Kind::MlDsa65MlKem768, true),
-        (Kind::MlDsa87MlKem1024, true),
+        (CertificateAlgorithms::Curve25519, false),
+        (CertificateAlgorithms::Curve25519, true),
+        (CertificateAlgorithms::Rsa { bits: 2048 }, false),
+        (CertificateAlgorithms::Rsa { bits: 3072 }, true),
+        (CertificateAlgorithms::P256, false),
+        (CertificateAlgorithms::P384, true),
+        (CertificateAlgorithms::P521, false),
+        (CertificateAlgorithms::Curve448, true),
+        (CertificateAlgorithms::MlDsa65MlKem768, true),
+        (CertificateAlgorithms::MlDsa87MlKem1024, true),
     ] {
         let name = format!("{kind:?}, version 6: {is_v6}");
         let pass = passphrase("open me");
@@ -221,7 +222,7 @@ fn every_kind_of_new_key_signs_and_opens() {
                 assert!(session_key::matches(&packet, keys[1].public()), "{name}");
                 assert!(
                     !session_key::matches(&packet, keys[0].public())
-                        || matches!(kind, Kind::Rsa { .. }) && is_hidden
+                        || matches!(kind, CertificateAlgorithms::Rsa { .. }) && is_hidden
                 );
                 assert_eq!(keys[1].open(&packet).unwrap(), session_key, "{name} {form}");
             }
@@ -290,7 +291,8 @@ fn a_passphrase_packet_that_is_not_served_says_so() {
 
 #[test]
 fn signatures_that_name_their_recipients_hold_for_these_alone() {
-    let (alice, bob) = (plain(Kind::Curve25519, false), plain(Kind::Curve25519, true));
+    let (alice, bob) =
+        (plain(CertificateAlgorithms::Curve25519, false), plain(CertificateAlgorithms::Curve25519, true));
     let certificate = Arc::new(alice.certificate().clone());
     let (own, other) = (bob.certificate().fingerprint(), certificate.fingerprint());
     let signed_for = |recipients: &[Fingerprint]| {
@@ -327,9 +329,9 @@ fn signatures_that_name_their_recipients_hold_for_these_alone() {
 
 #[test]
 fn another_makers_name_beside_the_right_one_hides_nothing() {
-    let private = plain(Kind::Curve25519, false);
+    let private = plain(CertificateAlgorithms::Curve25519, false);
     let certificate = Arc::new(private.certificate().clone());
-    let other = plain(Kind::Curve25519, false).certificate().fingerprint();
+    let other = plain(CertificateAlgorithms::Curve25519, false).certificate().fingerprint();
     let signature = signed(&primary(&private), TEXT, ago(10));
     let known = |issuer: &Issuer| match issuer {
         Issuer::Fingerprint(fingerprint) if !certificate.has_key(fingerprint) => Vec::new(),
@@ -368,7 +370,7 @@ fn a_primary_key_that_is_too_short_binds_nothing() {
 
 #[test]
 fn what_is_critical_and_unknown_is_not_passed_over_and_long_user_ids_are() {
-    let certificate = plain(Kind::Curve25519, false).certificate().clone();
+    let certificate = plain(CertificateAlgorithms::Curve25519, false).certificate().clone();
     let with = |tag: Tag, body: &[u8]| {
         let header = PacketHeader::new_fixed(tag, u32::try_from(body.len()).unwrap());
         let packet = [header.to_bytes().unwrap(), body.to_vec()].concat();
@@ -421,7 +423,11 @@ fn absurd_argon2_is_refused_before_it_is_begun() {
 
 #[test]
 fn several_signers_share_a_pass() {
-    let privates = [plain(Kind::Curve25519, false), plain(Kind::Curve25519, true), plain(Kind::P384, false)];
+    let privates = [
+        plain(CertificateAlgorithms::Curve25519, false),
+        plain(CertificateAlgorithms::Curve25519, true),
+        plain(CertificateAlgorithms::P384, false),
+    ];
     let keys: Vec<_> = privates.iter().map(primary).collect();
     let signers: Vec<_> = keys
         .iter()
@@ -458,7 +464,7 @@ fn several_signers_share_a_pass() {
 
 #[test]
 fn an_announced_signature_that_does_not_come_is_bad() {
-    let private = plain(Kind::Curve25519, false);
+    let private = plain(CertificateAlgorithms::Curve25519, false);
     let key = primary(&private);
     let signer = Signer { hash: hash_for(key.public(), &[]), key, user_id: None };
     let maker = Maker::new(&[signer], false, &[], now()).unwrap();
@@ -472,7 +478,7 @@ fn an_announced_signature_that_does_not_come_is_bad() {
 
 #[test]
 fn signatures_count_only_while_their_key_does() {
-    let private = plain(Kind::Curve25519, false);
+    let private = plain(CertificateAlgorithms::Curve25519, false);
     let key = primary(&private);
     let certificate = private.certificate();
     let old = signed(&key, TEXT, ago(500));
@@ -502,7 +508,7 @@ fn signatures_count_only_while_their_key_does() {
 #[test]
 fn of_self_signatures_of_one_second_the_last_one_counts() {
     for is_v6 in [false, true] {
-        let private = plain(Kind::Curve25519, is_v6);
+        let private = plain(CertificateAlgorithms::Curve25519, is_v6);
         let key = primary(&private);
         let second = private.certificate().created();
         let ends = [Some(later(1000)), None, Some(later(500)), Some(later(2000))];
@@ -527,7 +533,7 @@ fn of_self_signatures_of_one_second_the_last_one_counts() {
 #[test]
 fn changes_change_what_they_say() {
     for is_v6 in [false, true] {
-        let private = plain(Kind::Curve25519, is_v6);
+        let private = plain(CertificateAlgorithms::Curve25519, is_v6);
         let key = primary(&private);
         let certificate = private.certificate();
         let fingerprint = certificate.fingerprint();
@@ -566,7 +572,8 @@ fn changes_change_what_they_say() {
 
 #[test]
 fn another_key_changes_nothing() {
-    let (mine, other) = (plain(Kind::Curve25519, false), plain(Kind::Curve25519, false));
+    let (mine, other) =
+        (plain(CertificateAlgorithms::Curve25519, false), plain(CertificateAlgorithms::Curve25519, false));
     let stranger = primary(&other);
     assert!(revoke(mine.certificate(), stranger.as_ref(), Reason::None, "", now()).is_err());
     let mut certificate = mine.certificate().clone();
@@ -581,7 +588,11 @@ fn another_key_changes_nothing() {
 
 #[test]
 fn a_key_for_signatures_alone_has_no_other() {
-    for (kind, is_v6) in [(Kind::Curve25519, true), (Kind::P256, false), (Kind::Rsa { bits: 2048 }, false)] {
+    for (kind, is_v6) in [
+        (CertificateAlgorithms::Curve25519, true),
+        (CertificateAlgorithms::P256, false),
+        (CertificateAlgorithms::Rsa { bits: 2048 }, false),
+    ] {
         let what = NewKey { kind, is_v6, is_signing_only: true, ..NewKey::new("a@b.example", ago(1000)) };
         let private = generate(&what, None).unwrap();
         let certificate = private.certificate();
@@ -595,7 +606,8 @@ fn a_key_for_signatures_alone_has_no_other() {
 
 #[test]
 fn what_is_not_bound_is_not_used() {
-    let (mine, other) = (plain(Kind::Curve25519, false), plain(Kind::Curve25519, false));
+    let (mine, other) =
+        (plain(CertificateAlgorithms::Curve25519, false), plain(CertificateAlgorithms::Curve25519, false));
     let fingerprint = mine.certificate().fingerprint();
     // Without its user id's signature nothing binds the key.
     let mut bare = mine.certificate().inner().clone();
@@ -623,7 +635,7 @@ fn what_is_not_bound_is_not_used() {
 
 #[test]
 fn a_changed_bit_is_never_taken() {
-    let private = plain(Kind::Curve25519, false);
+    let private = plain(CertificateAlgorithms::Curve25519, false);
     let bytes = private.certificate().to_bytes();
     let subkey = private.certificate().keys()[1].fingerprint();
     for at in 0..8 * bytes.len() {
@@ -645,7 +657,11 @@ fn a_changed_bit_is_never_taken() {
 #[test]
 fn exchanged_halves_are_noticed() {
     // Keys of version 4 under a passphrase do not protect their public half: a changed one must not be computed with.
-    for kind in [Kind::Curve25519, Kind::Rsa { bits: 2048 }, Kind::P256] {
+    for kind in [
+        CertificateAlgorithms::Curve25519,
+        CertificateAlgorithms::Rsa { bits: 2048 },
+        CertificateAlgorithms::P256,
+    ] {
         let pass = passphrase("p");
         let [mine, other] = [(), ()].map(|()| {
             let what = NewKey { kind, ..NewKey::new("a@b.example", ago(1000)) };
@@ -671,7 +687,7 @@ fn exchanged_halves_are_noticed() {
 fn locks_are_taken_off_and_put_on() {
     let pass = passphrase("p");
     for is_v6 in [false, true] {
-        let open = plain(Kind::Curve25519, is_v6);
+        let open = plain(CertificateAlgorithms::Curve25519, is_v6);
         assert!(!open.is_locked());
         assert!(open.locking().iter().all(|(_, locking)| *locking == Locking::Open));
         let locked = open.with_passphrase(None, Some(&pass)).unwrap();
@@ -687,16 +703,16 @@ fn locks_are_taken_off_and_put_on() {
 #[test]
 fn what_does_not_go_together_is_refused() {
     for what in [
-        NewKey { kind: Kind::Rsa { bits: 1024 }, ..NewKey::new("a", now()) },
-        NewKey { kind: Kind::Rsa { bits: 2049 }, ..NewKey::new("a", now()) },
-        NewKey { kind: Kind::Rsa { bits: 8192 }, ..NewKey::new("a", now()) },
-        NewKey { kind: Kind::MlDsa65MlKem768, ..NewKey::new("a", now()) },
-        NewKey { kind: Kind::Curve448, ..NewKey::new("a", now()) },
+        NewKey { kind: CertificateAlgorithms::Rsa { bits: 1024 }, ..NewKey::new("a", now()) },
+        NewKey { kind: CertificateAlgorithms::Rsa { bits: 2049 }, ..NewKey::new("a", now()) },
+        NewKey { kind: CertificateAlgorithms::Rsa { bits: 8192 }, ..NewKey::new("a", now()) },
+        NewKey { kind: CertificateAlgorithms::MlDsa65MlKem768, ..NewKey::new("a", now()) },
+        NewKey { kind: CertificateAlgorithms::Curve448, ..NewKey::new("a", now()) },
         NewKey { expires: Some(ago(1)), ..NewKey::new("a", now()) },
     ] {
         assert!(generate(&what, None).is_err(), "{what:?}");
     }
-    let curve = plain(Kind::Curve25519, true)
+    let curve = plain(CertificateAlgorithms::Curve25519, true)
         .certificate()
         .check(now())
         .unwrap()
@@ -720,7 +736,7 @@ fn rubbish_is_refused() {
         assert!(Certificate::parse_all(bytes).is_err(), "{bytes:?}");
         assert!(PrivateCertificate::parse_all(bytes).is_err(), "{bytes:?}");
     }
-    let public = plain(Kind::Curve25519, false).certificate().to_bytes();
+    let public = plain(CertificateAlgorithms::Curve25519, false).certificate().to_bytes();
     assert!(matches!(PrivateCertificate::parse_all(&public), Err(CertificateError::NotPrivate { .. })));
     for end in 0..public.len() {
         let _ = Certificate::parse_all(&public[..end]);
@@ -756,9 +772,9 @@ fn mutated_keys_end_no_program() {
         dearmored(sample!("rfc9580-a4-key")),
         dearmored(sample!("draft-bre-bob-key")),
         dearmored(sample!("rfc9980-v4-eddsa-key")),
-        plain(Kind::P256, false).to_bytes().to_vec(),
-        plain(Kind::Curve25519, false).to_bytes().to_vec(),
-        plain(Kind::Curve448, true).to_bytes().to_vec(),
+        plain(CertificateAlgorithms::P256, false).to_bytes().to_vec(),
+        plain(CertificateAlgorithms::Curve25519, false).to_bytes().to_vec(),
+        plain(CertificateAlgorithms::Curve448, true).to_bytes().to_vec(),
     ]
     .into();
     let mutations: usize = std::env::var("MUTATIONS").map_or(2000, |count| count.parse().unwrap());

@@ -5,7 +5,7 @@ use crate::keys_support::{
     signatures,
 };
 use openpgp::certificate::{Certificate, Policy, Unusable};
-use openpgp::generate::{Kind, NewKey, Reason, expire, generate, revoke};
+use openpgp::generate::{CertificateAlgorithms, NewKey, Reason, expire, generate, revoke};
 use openpgp::private_key::{Locking, PrivateCertificate};
 use openpgp::session_key::{self, S2k, for_passphrase, for_recipient, open_passphrase};
 use openpgp::signature::{Checker, Context, Issuer, Maker, Signer, Verdict, hash_for};
@@ -302,7 +302,13 @@ fn passphrases_work_both_ways() {
 #[test]
 fn our_own_keys_are_good_for_gpg() {
     let made = Timestamp::from_secs(now().as_secs() - 1000);
-    for kind in [Kind::Curve25519, Kind::Rsa { bits: 2048 }, Kind::P256, Kind::P384, Kind::P521] {
+    for kind in [
+        CertificateAlgorithms::Curve25519,
+        CertificateAlgorithms::Rsa { bits: 2048 },
+        CertificateAlgorithms::P256,
+        CertificateAlgorithms::P384,
+        CertificateAlgorithms::P521,
+    ] {
         let expires = Some(Timestamp::from_secs(now().as_secs() + 100_000));
         let user_ids =
             vec!["Alice <alice@example.org>".to_owned(), "Alice at work <a@work.example>".to_owned()];

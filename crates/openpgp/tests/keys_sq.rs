@@ -2,7 +2,7 @@
 
 use crate::keys_support::{FORM, Home, bodies, message, now, one, one_private, public_packet};
 use openpgp::Timestamp;
-use openpgp::generate::{Kind, NewKey, generate};
+use openpgp::generate::{CertificateAlgorithms, NewKey, generate};
 use openpgp::session_key::{self, for_recipient};
 
 const TEXT: &[u8] = b"what is said to sequoia\n";
@@ -48,7 +48,13 @@ fn keys_of_sq_open_and_read() {
 
 #[test]
 fn sq_reads_our_keys() {
-    for kind in [Kind::Curve25519, Kind::Rsa { bits: 2048 }, Kind::P256, Kind::P384, Kind::P521] {
+    for kind in [
+        CertificateAlgorithms::Curve25519,
+        CertificateAlgorithms::Rsa { bits: 2048 },
+        CertificateAlgorithms::P256,
+        CertificateAlgorithms::P384,
+        CertificateAlgorithms::P521,
+    ] {
         let made = Timestamp::from_secs(now().as_secs() - 1000);
         let private = generate(&NewKey { kind, ..NewKey::new("a@b.example", made) }, None).unwrap();
         let home = Home::new();

@@ -21,7 +21,7 @@ use crate::unwrap::{Found, Unwrap};
 use crate::verdicts::{self, Window};
 use deflate::Backend;
 use openpgp::body::grammar::{DataMode, Inner, Protected};
-use openpgp::packet::armor::{Kind, Look};
+use openpgp::packet::armor::{ArmorKind, Look};
 use openpgp::session_key::SessionKeyPacket;
 use openpgp::signature::Context;
 use std::io::IoSlice;
@@ -41,7 +41,7 @@ pub(crate) fn decrypt(
     let input_bytes = source.bytes();
     let reader = source.into_reader();
     let (bytes, look) = Bytes::new(reader, run.progress)?;
-    if look == Look::Armor(Kind::SignedMessage) {
+    if look == Look::Armor(ArmorKind::SignedMessage) {
         return Err(Error::malformed(bytes.name(), "it is signed and not encrypted: verify it"));
     }
     let (mut entry, begin) = Entry::new(bytes, &what.limits)?;

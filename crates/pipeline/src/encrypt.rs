@@ -23,7 +23,7 @@ use crate::unnamed::Content;
 use deflate::{Adler32, Backend, DICTIONARY_BYTES_MAX, Deflater};
 use openpgp::body::chunked::TAG_BYTES;
 use openpgp::certificate::EncryptionKey;
-use openpgp::packet::armor::{Armorer, Kind};
+use openpgp::packet::armor::{ArmorKind, Armorer};
 use openpgp::session_key::{self, S2k};
 use openpgp::{CompressionAlgorithm, Fingerprint, PlainSessionKey, Protection};
 use std::sync::Mutex;
@@ -49,7 +49,7 @@ pub(crate) fn encrypt(
 
     // Readers of SEIPDv2 ignore a checksum; old readers may need it.
     let has_checksum = !matches!(what.form.protection, Protection::SeipdV2 { .. });
-    let armorer = what.armor.then(|| Armorer::new(Kind::Message, has_checksum));
+    let armorer = what.armor.then(|| Armorer::new(ArmorKind::Message, has_checksum));
     let mut exit = Exit::new(sink, armorer)?;
     exit.write(&[&session_key_packets(what, &session_key)?], false)?;
     let is_compressed = what.compression.algorithm != CompressionAlgorithm::Uncompressed;

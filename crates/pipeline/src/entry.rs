@@ -8,7 +8,7 @@ use crate::source::Reader;
 use openpgp::body::BodyError;
 use openpgp::body::grammar::{self, Inner, Outer, OuterEvent, Protected};
 use openpgp::packet::PacketError;
-use openpgp::packet::armor::{Dearmorer, Kind, Look, look};
+use openpgp::packet::armor::{ArmorKind, Dearmorer, Look, look};
 use openpgp::session_key::SessionKeyPacket;
 
 /// The bytes of an input, with armor removed.
@@ -42,7 +42,7 @@ impl<'a> Bytes<'a> {
             read: read as u64,
             is_at_end: read < LOOKED_AT_BYTES,
         };
-        if matches!(look, Look::Armor(kind) if kind != Kind::SignedMessage) {
+        if matches!(look, Look::Armor(kind) if kind != ArmorKind::SignedMessage) {
             bytes.dearmorer = Some(Dearmorer::new());
             let armored = std::mem::take(&mut bytes.pending);
             bytes.take_armor_off(&armored)?;

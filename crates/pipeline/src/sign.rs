@@ -14,7 +14,7 @@ use crate::summary::{Stage, Summary};
 use crate::text::Text;
 use crate::times::Account;
 use crate::unnamed::Content;
-use openpgp::packet::armor::{Armorer, Kind};
+use openpgp::packet::armor::{ArmorKind, Armorer};
 use openpgp::packet::cleartext;
 use openpgp::signature::Signer;
 use pgp::types::KeyVersion;
@@ -59,7 +59,7 @@ fn inline(
     check_compression(what.compression)?;
     let text = Text::new(reader, run.progress, signing.one_pass_packets(), &what.literal)?;
     let mut exit =
-        Exit::new(sink, what.armor.then(|| Armorer::new(Kind::Message, has_checksum(what.signers))))?;
+        Exit::new(sink, what.armor.then(|| Armorer::new(ArmorKind::Message, has_checksum(what.signers))))?;
     let message = Message { text, signing, compression: what.compression, sealing: None };
     let read = message.write(&mut exit, run, account)?;
     Ok((read, exit.finish()?))
@@ -80,7 +80,7 @@ fn detached(
     });
     read_all(reader, run, account, &read, vec![hash])?;
     let mut exit =
-        Exit::new(sink, what.armor.then(|| Armorer::new(Kind::Signature, has_checksum(what.signers))))?;
+        Exit::new(sink, what.armor.then(|| Armorer::new(ArmorKind::Signature, has_checksum(what.signers))))?;
     exit.write(&[&signing.finish()?], true)?;
     Ok((read.into_inner(), exit.finish()?))
 }
@@ -112,7 +112,7 @@ fn in_cleartext(
     let mut end = Vec::new();
     writer.finish(&mut end);
     sink.write(&mut [IoSlice::new(&end)])?;
-    let mut exit = Exit::new(sink, Some(Armorer::new(Kind::Signature, has_checksum(what.signers))))?;
+    let mut exit = Exit::new(sink, Some(Armorer::new(ArmorKind::Signature, has_checksum(what.signers))))?;
     exit.write(&[&signing.finish()?], true)?;
     Ok((read.into_inner(), exit.finish()?))
 }

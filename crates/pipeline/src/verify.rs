@@ -17,7 +17,7 @@ use crate::unnamed::{Content, Unnamed};
 use crate::unwrap::{Found, Unwrap};
 use crate::verdicts::{self, Window};
 use openpgp::body::grammar::Inner;
-use openpgp::packet::armor::{Dearmorer, Kind, Look, look};
+use openpgp::packet::armor::{ArmorKind, Dearmorer, Look, look};
 use openpgp::packet::{Event, Splitter, Tag, cleartext};
 use openpgp::signature::Context;
 use pgp::packet::{Packet, PacketParser};
@@ -46,7 +46,7 @@ pub(crate) fn verify(
     }
     let reader = source.into_reader();
     let (bytes, look) = Bytes::new(reader, run.progress)?;
-    if look == Look::Armor(Kind::SignedMessage) {
+    if look == Look::Armor(ArmorKind::SignedMessage) {
         return in_cleartext(bytes, sink, what, run, &account);
     }
     let (entry, begin) = Entry::new(bytes, &what.limits)?;

@@ -3,7 +3,7 @@
 use engine::{Engine, Options};
 use openpgp::body::grammar::Protected;
 use openpgp::certificate::{Certificate, EncryptionKey};
-use openpgp::generate::{Kind, NewKey, generate};
+use openpgp::generate::{CertificateAlgorithms, NewKey, generate};
 use openpgp::private_key::PrivateCertificate;
 use openpgp::session_key::{SessionKeyPacket, matches, open_passphrase};
 use openpgp::signature::{Issuer, Signer, hash_for};
@@ -33,7 +33,7 @@ pub struct Person {
 impl Person {
     pub fn new(name: &str, is_v6: bool) -> Self {
         let created = Timestamp::from_secs(1_700_000_000);
-        let what = NewKey { kind: Kind::Curve25519, is_v6, ..NewKey::new(name, created) };
+        let what = NewKey { kind: CertificateAlgorithms::Curve25519, is_v6, ..NewKey::new(name, created) };
         let private: PrivateCertificate = generate(&what, None).unwrap();
         Self { certificate: Arc::new(private.certificate().clone()), keys: private.unlock(None).unwrap() }
     }

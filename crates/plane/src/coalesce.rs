@@ -10,7 +10,7 @@
 //! 3. Packets of a flow keep their order. Payloads are not copied: a write gathers them from where they were opened.
 
 use crate::bounds::{FLOWS_MAX, PACKET_BYTES_MAX, SEGMENTS_MAX};
-use crate::vnet::{Kind, VNET_BYTES, Vnet};
+use crate::vnet::{GsoType, VNET_BYTES, Vnet};
 use engine::Engine;
 use ipsec::checksum;
 use std::io::IoSlice;
@@ -273,9 +273,9 @@ impl Joined {
         };
         transport[offset..offset + 2].copy_from_slice(&(!checksum::fold(begun)).to_be_bytes());
         let kind = match (self.flow.protocol, self.flow.is_v6) {
-            (UDP, _) => Kind::Udp,
-            (_, false) => Kind::TcpV4,
-            (_, true) => Kind::TcpV6,
+            (UDP, _) => GsoType::Udp,
+            (_, false) => GsoType::TcpV4,
+            (_, true) => GsoType::TcpV6,
         };
         let header = Vnet {
             needs_checksum: true,

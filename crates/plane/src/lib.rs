@@ -65,4 +65,4 @@ pub use split::{Malformed, Superpacket};
 pub use thread::spawn;
 pub use tun::{Queue, Queues, open_tun};
 pub use udp::{MARK, attach_filter, open_udp};
-pub use vnet::{Kind, VNET_BYTES, Vnet};
+pub use vnet::{GsoType, VNET_BYTES, Vnet};

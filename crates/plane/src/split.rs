@@ -8,7 +8,7 @@
 //!
 //! Bytes of the payload are copied once, and summed where they were copied to.
 
-use crate::vnet::{Kind, VNET_BYTES, Vnet};
+use crate::vnet::{GsoType, VNET_BYTES, Vnet};
 use engine::Engine;
 use ipsec::{Amount, Family, Inner, checksum};
 
@@ -61,10 +61,10 @@ impl<'a> Superpacket<'a> {
         let inner = Inner::read(packet).map_err(|_| Malformed)?;
         let packet = &packet[..inner.bytes];
         let (protocol, family) = match vnet.kind {
-            Kind::Whole => return Superpacket::whole(&vnet, packet, inner),
-            Kind::TcpV4 => (TCP, Some(Family::V4)),
-            Kind::TcpV6 => (TCP, Some(Family::V6)),
-            Kind::Udp => (UDP, None),
+            GsoType::Whole => return Superpacket::whole(&vnet, packet, inner),
+            GsoType::TcpV4 => (TCP, Some(Family::V4)),
+            GsoType::TcpV6 => (TCP, Some(Family::V6)),
+            GsoType::Udp => (UDP, None),
         };
         let flow = inner.flow;
         let fits = flow.protocol == protocol

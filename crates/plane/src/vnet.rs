@@ -10,7 +10,7 @@ const WITH_ECN: u8 = 0x80;
 
 /// Whether a packet is a superpacket, and of which protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum GsoType {
     /// One packet, not a superpacket.
     Whole,
     /// A superpacket of TCP over IPv4.
@@ -27,7 +27,7 @@ pub struct Vnet {
     /// Whether the checksum of TCP or UDP is to be completed: its field holds the sum of the pseudo-header.
     pub needs_checksum: bool,
     /// The kind of the packet behind the header.
-    pub kind: Kind,
+    pub kind: GsoType,
     /// Length of the headers in bytes, as a hint.
     pub header_bytes: u16,
     /// Length of the payload of each segment but the last, in bytes.
@@ -42,7 +42,7 @@ impl Vnet {
     /// The header of one packet that is complete.
     pub const WHOLE: Vnet = Vnet {
         needs_checksum: false,
-        kind: Kind::Whole,
+        kind: GsoType::Whole,
         header_bytes: 0,
         segment_bytes: 0,
         checksum_start: 0,
@@ -53,10 +53,10 @@ impl Vnet {
     pub fn read(bytes: &[u8; VNET_BYTES]) -> Option<Vnet> {
         let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         let kind = match bytes[1] & !WITH_ECN {
-            0 => Kind::Whole,
-            1 => Kind::TcpV4,
-            4 => Kind::TcpV6,
-            5 => Kind::Udp,
+            0 => GsoType::Whole,
+            1 => GsoType::TcpV4,
+            4 => GsoType::TcpV6,
+            5 => GsoType::Udp,
             _ => return None,
         };
         Some(Vnet {
@@ -74,10 +74,10 @@ impl Vnet {
         let mut bytes = [0; VNET_BYTES];
         bytes[0] = if self.needs_checksum { NEEDS_CHECKSUM } else { 0 };
         bytes[1] = match self.kind {
-            Kind::Whole => 0,
-            Kind::TcpV4 => 1,
-            Kind::TcpV6 => 4,
-            Kind::Udp => 5,
+            GsoType::Whole => 0,
+            GsoType::TcpV4 => 1,
+            GsoType::TcpV6 => 4,
+            GsoType::Udp => 5,
         };
         let words = [self.header_bytes, self.segment_bytes, self.checksum_start, self.checksum_offset];
         for (to, word) in bytes[2..].chunks_exact_mut(2).zip(words) {

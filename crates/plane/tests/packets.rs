@@ -2,7 +2,7 @@
 //! does.
 
 use engine::{Engine, Options};
-use plane::{Kind, Superpacket, VNET_BYTES, Vnet, coalesce};
+use plane::{GsoType, Superpacket, VNET_BYTES, Vnet, coalesce};
 use proptest::prelude::*;
 use std::io::IoSlice;
 use std::sync::LazyLock;
@@ -126,10 +126,10 @@ impl Packet {
         let vnet = Vnet {
             needs_checksum: true,
             kind: match (segment_bytes, self.is_tcp, self.is_v6) {
-                (0, ..) => Kind::Whole,
-                (_, false, _) => Kind::Udp,
-                (_, true, false) => Kind::TcpV4,
-                (_, true, true) => Kind::TcpV6,
+                (0, ..) => GsoType::Whole,
+                (_, false, _) => GsoType::Udp,
+                (_, true, false) => GsoType::TcpV4,
+                (_, true, true) => GsoType::TcpV6,
             },
             header_bytes: self.header_bytes() as u16,
             segment_bytes,

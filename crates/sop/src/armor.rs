@@ -2,8 +2,8 @@
 
 use crate::Tool;
 use crate::failure::told;
-use openpgp::packet::armor::{Armorer, Dearmorer, Kind, Look, look};
-use openpgp::packet::{Event, PacketError, Splitter, Step, Tag};
+use openpgp::packet::armor::{ArmorKind, Armorer, Dearmorer, Look, look};
+use openpgp::packet::{Event, PacketError, Step, Splitter, Tag};
 use sop::Result;
 use sop::errors::Error;
 use sop::ops::{self, ArmorLabel, Ready};
@@ -27,7 +27,7 @@ fn has_checksum(begin: &[u8]) -> bool {
 }
 
 /// Packets as one block of armor.
-pub(crate) fn armored(packets: &[u8], kind: Kind) -> Vec<u8> {
+pub(crate) fn armored(packets: &[u8], kind: ArmorKind) -> Vec<u8> {
     let mut text = Vec::new();
     let mut armorer = Armorer::new(kind, has_checksum(packets));
     armorer.begin(&[], &mut text);
@@ -52,14 +52,14 @@ pub(crate) fn dearmored(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// The armor label that fits packets, by the type of the first one.
-fn kind_of(begin: &[u8]) -> Kind {
+fn kind_of(begin: &[u8]) -> ArmorKind {
     let tag =
         begin.first().map_or(0, |octet| if octet & 0x40 != 0 { octet & 0x3f } else { octet >> 2 & 0x0f });
     match Tag::from(tag) {
-        Tag::PublicKey => Kind::PublicKey,
-        Tag::SecretKey => Kind::PrivateKey,
-        Tag::Signature => Kind::Signature,
-        _ => Kind::Message,
+        Tag::PublicKey => ArmorKind::PublicKey,
+        Tag::SecretKey => ArmorKind::PrivateKey,
+        Tag::Signature => ArmorKind::Signature,
+        _ => ArmorKind::Message,
     }
 }
 
@@ -124,10 +124,10 @@ impl Ready for ReadyToArmor<'_> {
         }
         let kind = match self.label {
             ArmorLabel::Auto => kind_of(&block[..count]),
-            ArmorLabel::Sig => Kind::Signature,
-            ArmorLabel::Key => Kind::PrivateKey,
-            ArmorLabel::Cert => Kind::PublicKey,
-            ArmorLabel::Message => Kind::Message,
+            ArmorLabel::Sig => ArmorKind::Signature,
+            ArmorLabel::Key => ArmorKind::PrivateKey,
+            ArmorLabel::Cert => ArmorKind::PublicKey,
+            ArmorLabel::Message => ArmorKind::Message,
         };
         let mut text = Vec::new();
         let mut armorer = Armorer::new(kind, has_checksum(&block[..count]));

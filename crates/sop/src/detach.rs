@@ -4,7 +4,7 @@ use crate::Tool;
 use crate::data;
 use crate::failure::told;
 use crate::objects::{Packets, Sigs};
-use openpgp::packet::armor::{Kind, Look, look};
+use openpgp::packet::armor::{ArmorKind, Look, look};
 use openpgp::packet::cleartext;
 use pgp::composed::Message;
 use pgp::packet::PacketTrait;
@@ -57,7 +57,7 @@ impl<'s> Ready<Sigs<'s>> for ReadyToDetach<'s, '_> {
         }
         let mut waiting = data::Waiting::new();
         let packets = match look(&message) {
-            Look::Armor(Kind::SignedMessage) => cleartext(&message, &mut waiting)?,
+            Look::Armor(ArmorKind::SignedMessage) => cleartext(&message, &mut waiting)?,
             _ => inline(message, &mut waiting)?,
         };
         waiting.copy_to(sink)?;

@@ -5,7 +5,7 @@ use crate::failure::{of_certificate, of_private_key, told};
 use crate::holders::{normalized, unlocked, variants};
 use crate::objects::{Certs, Keys};
 use openpgp::certificate::{Certificate, Unusable};
-use openpgp::generate::{self, GenerateError, Kind, NewKey, Reason};
+use openpgp::generate::{self, CertificateAlgorithms, GenerateError, NewKey, Reason};
 use openpgp::private_key::PrivateCertificate;
 use openpgp::{Passphrase, PrivateKeyError, Timestamp};
 use sop::errors::Error;
@@ -18,22 +18,27 @@ pub(crate) fn now() -> Timestamp {
 }
 
 /// The profiles of `generate-key`, the default one first.
-const PROFILES: [(&str, &str, Kind, bool); 5] = [
+const PROFILES: [(&str, &str, CertificateAlgorithms, bool); 5] = [
     (
         "rfc4880",
         "version 4, Ed25519 and X25519 in their legacy forms: read by every program",
-        Kind::Curve25519,
+        CertificateAlgorithms::Curve25519,
         false,
     ),
-    ("rfc9580", "version 6, Ed25519 and X25519, announces SEIPD version 2", Kind::Curve25519, true),
+    (
+        "rfc9580",
+        "version 6, Ed25519 and X25519, announces SEIPD version 2",
+        CertificateAlgorithms::Curve25519,
+        true,
+    ),
     (
         "rfc9980",
         "version 6, ML-DSA-65 with Ed25519 and ML-KEM-768 with X25519; experimental: not constant time",
-        Kind::MlDsa65MlKem768,
+        CertificateAlgorithms::MlDsa65MlKem768,
         true,
     ),
-    ("rfc4880-rsa", "version 4, RSA-3072", Kind::Rsa { bits: 3072 }, false),
-    ("rfc9580-nistp", "version 6, P-256", Kind::P256, true),
+    ("rfc4880-rsa", "version 4, RSA-3072", CertificateAlgorithms::Rsa { bits: 3072 }, false),
+    ("rfc9580-nistp", "version 6, P-256", CertificateAlgorithms::P256, true),
 ];
 
 /// The draft's aliases for profiles, by purpose, and its word for the default profile.

@@ -3,7 +3,7 @@
 use crate::Tool;
 use crate::failure::{of_certificate, told};
 use openpgp::certificate::Certificate;
-use openpgp::packet::armor::Kind;
+use openpgp::packet::armor::ArmorKind;
 use openpgp::private_key::PrivateCertificate;
 use sop::errors::Error;
 use sop::plumbing::SopRef;
@@ -41,7 +41,7 @@ impl<'s, T> Object<'s, T> {
 /// A kind of content that a file may hold.
 pub trait Content: Sized {
     /// The label of the content's armor.
-    const KIND: Kind;
+    const KIND: ArmorKind;
 
     /// Reads the content from a file's bytes, armored or not.
     ///
@@ -54,7 +54,7 @@ pub trait Content: Sized {
 }
 
 impl Content for Vec<Certificate> {
-    const KIND: Kind = Kind::PublicKey;
+    const KIND: ArmorKind = ArmorKind::PublicKey;
 
     fn parse(bytes: &[u8]) -> Result<Self> {
         // A private key given in a certificate's place is a mistake that would publish it (draft, 8.4).
@@ -70,7 +70,7 @@ impl Content for Vec<Certificate> {
 }
 
 impl Content for Vec<PrivateCertificate> {
-    const KIND: Kind = Kind::PrivateKey;
+    const KIND: ArmorKind = ArmorKind::PrivateKey;
 
     fn parse(bytes: &[u8]) -> Result<Self> {
         PrivateCertificate::parse_all(bytes).map_err(|error| of_certificate(&error))
@@ -84,7 +84,7 @@ impl Content for Vec<PrivateCertificate> {
 }
 
 impl Content for Packets {
-    const KIND: Kind = Kind::Signature;
+    const KIND: ArmorKind = ArmorKind::Signature;
 
     fn parse(bytes: &[u8]) -> Result<Self> {
         crate::armor::dearmored(bytes).map(Self)

@@ -24,7 +24,7 @@ pub const POINTS_MAX: usize = 384;
 
 /// The effect of a set point in a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PointEffect {
     /// The set point permits; without it the right is refused.
     Permits,
     /// The set point forbids; without it the right is permitted.
@@ -155,7 +155,7 @@ pub struct Entry {
     /// Name of the point in settings and listings.
     pub name: &'static str,
     /// The effect of the point if it is set.
-    pub kind: Kind,
+    pub effect: PointEffect,
     /// The group that the point belongs to.
     pub group: Group,
     /// The uses of its keys by a verb that asks this point first. None for a verb without key

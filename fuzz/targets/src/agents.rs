@@ -3,7 +3,7 @@
 use agent::held::Held;
 use agent::message::{KEYS_MAX, Reply, Request, SECONDS_MAX};
 use openpgp::Timestamp;
-use openpgp::generate::{Kind, NewKey, generate};
+use openpgp::generate::{CertificateAlgorithms, NewKey, generate};
 use openpgp::private_key::ClearKey;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -19,7 +19,7 @@ static KEYS: LazyLock<Vec<(Vec<u8>, ClearKey)>> = LazyLock::new(|| {
         };
         private.locking().into_iter().map(clear).collect::<Vec<_>>()
     };
-    [Kind::Curve25519, Kind::P256].into_iter().flat_map(made).collect()
+    [CertificateAlgorithms::Curve25519, CertificateAlgorithms::P256].into_iter().flat_map(made).collect()
 });
 
 /// Reads requests from the input one after the other, a second apart. A fingerprint of one byte stands for that of a

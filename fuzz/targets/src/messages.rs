@@ -5,7 +5,7 @@ use openpgp::body::Unauthentic;
 use openpgp::body::chunked::{ChunkCipher, Header, TAG_BYTES};
 use openpgp::body::grammar::{Inner, InnerEvent, Limits, Outer, OuterEvent};
 use openpgp::body::seipd1::{self, Check, Decipherer, Opener, Sealer};
-use openpgp::packet::armor::{Armorer, Dearmorer, Kind};
+use openpgp::packet::armor::{ArmorKind, Armorer, Dearmorer};
 use openpgp::packet::cleartext::{Reader, Text, Writer};
 use openpgp::packet::{Event, PacketError, Splitter};
 use openpgp::{AeadAlgorithm, Form, Protection, SymmetricKeyAlgorithm};
@@ -103,7 +103,7 @@ pub fn openpgp_armor(data: &[u8]) {
     assert_eq!(found.is_ok(), read(text, text.len().max(1)).is_ok());
     let Ok((Some(kind), found)) = found else { return };
     assert_eq!(read(text, text.len()), Ok((Some(kind), found.clone())));
-    if kind == Kind::SignedMessage {
+    if kind == ArmorKind::SignedMessage {
         return;
     }
     let mut armorer = Armorer::new(kind, true);

@@ -1,7 +1,7 @@
 //! The packets before a body, as keys and passphrases take them.
 
 use openpgp::body::grammar::{Limits, Outer, OuterEvent, Protected};
-use openpgp::generate::{Kind, NewKey, generate};
+use openpgp::generate::{CertificateAlgorithms, NewKey, generate};
 use openpgp::session_key::{SessionKeyPacket, check_demands, fails_silently, open, open_passphrase};
 use openpgp::{Passphrase, PrivateKey, Timestamp};
 use pgp::packet::PublicKeyEncryptedSessionKey;
@@ -16,7 +16,11 @@ const COUNT_MAX: u8 = 96;
 
 /// Keys that open session keys.
 static KEYS: LazyLock<Vec<Arc<dyn PrivateKey>>> = LazyLock::new(|| {
-    let kinds = [Kind::Rsa { bits: 2048 }, Kind::Curve25519, Kind::P256];
+    let kinds = [
+        CertificateAlgorithms::Rsa { bits: 2048 },
+        CertificateAlgorithms::Curve25519,
+        CertificateAlgorithms::P256,
+    ];
     let key = |kind| {
         let what = NewKey { kind, ..NewKey::new("A", Timestamp::from_secs(1_700_000_000)) };
         generate(&what, None).expect("a key").unlock(None).expect("it is open").remove(1)

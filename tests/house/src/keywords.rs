@@ -1,7 +1,7 @@
 //! What a page says of the keywords of a verb: which are served, what each needs of a role, and why others are refused.
 
 use std::fmt::Write as _;
-use wire::point::{Kind, Point, keywords};
+use wire::point::{Point, PointEffect, keywords};
 use wire::verb::{Entry, Group, Need, Rule, unknown, why_refused};
 
 /// What a row of the table says of its keywords.
@@ -56,7 +56,7 @@ pub fn section(entry: &Entry) -> String {
 /// A point by number and name; one that forbids says so.
 pub fn shown(point: Point) -> String {
     let entry = point.entry();
-    let forbids = if entry.kind == Kind::Forbids { " (forbids)" } else { "" };
+    let forbids = if entry.effect == PointEffect::Forbids { " (forbids)" } else { "" };
     format!("{:04X} {}{forbids}", entry.number, entry.name)
 }
 

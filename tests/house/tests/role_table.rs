@@ -4,7 +4,7 @@
 use house_tests::root;
 use std::fmt::Write as _;
 use std::fs;
-use wire::point::{Kind, POINTS};
+use wire::point::{POINTS, PointEffect};
 use wire::role::BUILT_IN;
 use wire::verb::TABLE;
 
@@ -43,13 +43,13 @@ fn page() -> String {
     let rule = "|---".repeat(names.len() + 5);
     let _ = writeln!(text, "| point | number | group | set, it | what | {} |\n{rule}|", names.join(" | "));
     for entry in POINTS {
-        let kind = if entry.kind == Kind::Permits { "permits" } else { "forbids" };
+        let effect = if entry.effect == PointEffect::Permits { "permits" } else { "forbids" };
         let ours = if entry.is_ours() { " ours" } else { "" };
         let marks = BUILT_IN.map(|role| if role.points.permits(entry.point) { "yes" } else { "no" });
         let (name, number, group) = (entry.name, entry.number, entry.group.name());
         let _ = writeln!(
             text,
-            "| {name} | {number:04X}{ours} | {group} | {kind} | {} | {} |",
+            "| {name} | {number:04X}{ours} | {group} | {effect} | {} | {} |",
             entry.text,
             marks.join(" | ")
         );

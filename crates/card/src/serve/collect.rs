@@ -12,7 +12,7 @@
 
 use super::{Server, Taken, room};
 use crate::attached::{Attached, Tier};
-use crate::cost::Kind;
+use crate::cost::RequestKind;
 use crate::work::WORK_NS_MAX;
 use cca::Batch;
 use link::tsc;
@@ -42,7 +42,7 @@ pub(super) struct Line {
 pub(super) struct Collecting {
     pub batch: Batch,
     pub taken: Vec<Taken>,
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<RequestKind>,
     /// Whether each request was refused, once the batch has run.
     pub refused: Vec<bool>,
     /// Number of requests that were put back.
@@ -106,7 +106,7 @@ struct Filling {
     room: usize,
     tier: Option<Tier>,
     /// The kind of all its requests, if they are dear.
-    kind: Option<Kind>,
+    kind: Option<RequestKind>,
     /// The tenant of its last request, and so of all requests if that tenant is kept apart.
     only: Option<usize>,
     /// Whether no further request may join.
@@ -251,7 +251,7 @@ impl Server {
     /// tenant's. It is one filling of its kernel's lanes, or several whole ones while requests are there and short.
     /// Requests that would begin one more filling wait for a pass of their own, rather than have all others wait for
     /// them.
-    fn fill_of(&self, kind: Kind, only: Option<usize>) -> usize {
+    fn fill_of(&self, kind: RequestKind, only: Option<usize>) -> usize {
         let queues = self.collecting.active.iter().map(|index| &self.queues[*index]);
         let may_join = |queue: &&Attached| only.is_none_or(|tenant| queue.tenant == tenant);
         let there = 1 + queues.filter(may_join).map(|queue| queue.count(kind)).sum::<usize>();
@@ -313,7 +313,7 @@ impl Server {
 
     /// The next waiting request of this tier and kind in the queues of a tenant, queue by queue. Queues without such a
     /// request are left out from the next round on.
-    fn next_request(&mut self, tenant: usize, tier: Tier, kind: Option<Kind>) -> Option<(usize, u32)> {
+    fn next_request(&mut self, tenant: usize, tier: Tier, kind: Option<RequestKind>) -> Option<(usize, u32)> {
         let (line, queues) = (&mut self.collecting.lines[tenant], &self.queues);
         for _ in 0..=line.queues.len() {
             let Some(index) = line.queues.get(line.at).copied() else {

@@ -3,7 +3,7 @@
 use super::payment::{LINES_HELP, Many, by_name};
 use crate::kind;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use facility::keys::Kind;
+use facility::keys::NamedKind;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::PathBuf;
 
@@ -107,7 +107,7 @@ pub struct Derive {
     /// Kind of the key, as of `cryptand key generate`: tdes-mac, tdes-cipher, tdes-ipinenc, aes128-mac and others
     #[arg(long = "type", value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
     #[serde(rename = "type", with = "kind_by_name")]
-    pub kind: Option<Kind>,
+    pub kind: Option<NamedKind>,
     /// What it may do, in CCA's keywords, where that is not all that its kind may (AES keys of data: CBC unless a mode
     /// is given)
     #[arg(long, value_name = "KEYWORDS", value_delimiter = ',')]
@@ -148,12 +148,12 @@ mod kind_by_name {
     use super::*;
 
     /// Its name.
-    pub fn serialize<S: Serializer>(kind: &Option<Kind>, serializer: S) -> Result<S::Ok, S::Error> {
-        kind.map(Kind::name).serialize(serializer)
+    pub fn serialize<S: Serializer>(kind: &Option<NamedKind>, serializer: S) -> Result<S::Ok, S::Error> {
+        kind.map(NamedKind::name).serialize(serializer)
     }
 
     /// From its name.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedKind>, D::Error> {
         let known = |name: String| {
             kind::parse(&name).map_err(|error| serde::de::Error::custom(format!("{name}: {error}")))
         };

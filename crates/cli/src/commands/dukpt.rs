@@ -12,7 +12,7 @@ use super::key;
 use crate::args::dukpt::{BaseKind, Dukpt};
 use crate::failure::Failure;
 use crate::session;
-use facility::keys::{Kind, Usage, Wanted};
+use facility::keys::{NamedKind, Usage, Wanted};
 use std::path::Path;
 use token::KeyType;
 use token::control_vector::KeyForm;
@@ -30,10 +30,10 @@ pub fn run(asked: Option<&Path>, order: &Dukpt) -> Result<(), Failure> {
 }
 
 /// The kind and the usage keywords of a base key.
-fn kind_of(kind: BaseKind) -> (Kind, &'static [&'static str]) {
-    let aes = |bits| (Kind::Aes(bits, VariableType::DkyGenKy), &["A-DUKPT", "D-ALL", "DKYL0"][..]);
+fn kind_of(kind: BaseKind) -> (NamedKind, &'static [&'static str]) {
+    let aes = |bits| (NamedKind::Aes(bits, VariableType::DkyGenKy), &["A-DUKPT", "D-ALL", "DKYL0"][..]);
     match kind {
-        BaseKind::Tdes => (Kind::Des(KeyForm::Double, KeyType::KeyGenKy), &["UKPT"]),
+        BaseKind::Tdes => (NamedKind::Des(KeyForm::Double, KeyType::KeyGenKy), &["UKPT"]),
         BaseKind::Aes128 => aes(128),
         BaseKind::Aes192 => aes(192),
         BaseKind::Aes256 => aes(256),

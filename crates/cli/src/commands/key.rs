@@ -21,7 +21,7 @@ use crate::output::{print, print_json, table};
 use crate::prompt;
 use crate::session;
 use check::Given;
-use facility::keys::{Kind, Usage, Wanted};
+use facility::keys::{NamedKind, Usage, Wanted};
 use facility::{Facility, FacilityError};
 pub(super) use import::imported;
 use std::path::Path;
@@ -111,7 +111,7 @@ fn generate(facility: &Facility, label: &Label, wanted: &Wanted<'_>, domain: u16
 pub fn generate_where_missing(
     facility: &Facility,
     label: &Label,
-    kind: Kind,
+    kind: NamedKind,
     domain: u16,
 ) -> Result<(), Failure> {
     let rows = facility.records(Some(kind.store()), label.as_str())?;

@@ -10,7 +10,7 @@ use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 use serde::Serialize;
 use std::ffi::CString;
 use std::path::Path;
-use wire::point::{Kind, POINTS, Point};
+use wire::point::{POINTS, Point, PointEffect};
 use wire::role::{BuiltIn, OWNER};
 use wire::tenant::Tenant;
 use wire::uses::Uses;
@@ -129,7 +129,7 @@ fn point_row(settings: &Settings, role: &Resolved, point: Point) -> Option<Point
         number: format!("{:04X}", entry.number),
         ours: entry.is_ours(),
         group: entry.group.name(),
-        forbids: entry.kind == Kind::Forbids,
+        forbids: entry.effect == PointEffect::Forbids,
         set: role.points.is_set(point),
         permitted: permits,
         role: by,

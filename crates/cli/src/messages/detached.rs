@@ -4,7 +4,7 @@
 use super::keys;
 use super::names;
 use crate::failure::Failure;
-use openpgp::packet::armor::{Kind, Look, look};
+use openpgp::packet::armor::{ArmorKind, Look, look};
 use openpgp::packet::{Event, Splitter, Tag};
 use std::fs::File;
 use std::io::Read;
@@ -69,7 +69,7 @@ pub fn content(path: &Path) -> Content {
 fn content_of(head: &[u8]) -> Content {
     let is_short = head.len() as u64 <= SIGNATURES_BYTES_MAX;
     match look(head) {
-        Look::Armor(Kind::Signature) if is_short => Content::Signatures,
+        Look::Armor(ArmorKind::Signature) if is_short => Content::Signatures,
         Look::Armor(_) if head.trim_ascii_start().starts_with(ARMOR) => Content::Message,
         Look::Armor(_) => Content::Perhaps,
         Look::Packets => match content_of_packets(head) {

@@ -9,7 +9,7 @@ pub const PAGE_BYTES: usize = 4096;
 
 /// How well pages are protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PageKind {
     /// `memfd_secret`: never swapped, dumped, traced, or mapped by the kernel.
     Secret,
     /// Never swapped, kept out of dumps.
@@ -25,7 +25,7 @@ pub struct Pages {
     /// Length of the pages in bytes.
     pub bytes: usize,
     /// How well the pages are protected.
-    pub kind: Kind,
+    pub kind: PageKind,
 }
 
 /// The region of a program: `wanted` bytes, or less if the limit of locked memory demands it, but
@@ -55,7 +55,7 @@ impl WorkPages {
     /// not provide them.
     pub fn new(blocks: usize, must_be_locked: bool) -> Option<Self> {
         let bytes = blocks.checked_mul(size_of::<Block>())?.checked_next_multiple_of(PAGE_BYTES)?;
-        let pages = mapped(bytes, MapFlags::PRIVATE | MapFlags::LOCKED, Kind::Locked);
+        let pages = mapped(bytes, MapFlags::PRIVATE | MapFlags::LOCKED, PageKind::Locked);
         let pages = pages.or_else(|| plain(bytes).filter(|_| !must_be_locked))?;
         Some(Self { pages, blocks })
     }
@@ -110,7 +110,7 @@ fn secret(bytes: usize) -> Option<Pages> {
     // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
     let start =
         unsafe { rustix::mm::mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, &memory, 0) };
-    Some(Pages { start: start.ok()?.cast(), bytes, kind: Kind::Secret })
+    Some(Pages { start: start.ok()?.cast(), bytes, kind: PageKind::Secret })
 }
 
 fn locked(bytes: usize) -> Option<Pages> {
@@ -118,7 +118,7 @@ fn locked(bytes: usize) -> Option<Pages> {
     // SAFETY: the pages were mapped above. They are locked as they are touched, so that an arena
     // costs only the memory that is used.
     match unsafe { rustix::mm::mlock_with(pages.start.cast(), bytes, MlockFlags::ONFAULT) } {
-        Ok(()) => Some(Pages { kind: Kind::Locked, ..pages }),
+        Ok(()) => Some(Pages { kind: PageKind::Locked, ..pages }),
         Err(_) => {
             // SAFETY: mapped above, used by nobody.
             unsafe { release(pages.start, bytes) };
@@ -128,11 +128,11 @@ fn locked(bytes: usize) -> Option<Pages> {
 }
 
 fn plain(bytes: usize) -> Option<Pages> {
-    mapped(bytes, MapFlags::PRIVATE, Kind::Plain)
+    mapped(bytes, MapFlags::PRIVATE, PageKind::Plain)
 }
 
 /// Maps pages that are kept out of dumps.
-fn mapped(bytes: usize, flags: MapFlags, kind: Kind) -> Option<Pages> {
+fn mapped(bytes: usize, flags: MapFlags, kind: PageKind) -> Option<Pages> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
     let start = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes, protection, flags) };

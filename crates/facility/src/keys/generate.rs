@@ -1,6 +1,6 @@
 //! Keys that are generated in a card, from the skeleton of a kind.
 
-use super::{Kind, SkeletonError, Usage};
+use super::{NamedKind, SkeletonError, Usage};
 use crate::{Facility, FacilityError};
 use std::fmt;
 use wire::Label;
@@ -14,16 +14,16 @@ use wire::verb::{
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// The kind.
-    pub kind: Kind,
+    pub kind: NamedKind,
     /// Keywords of usage; none for the kind's own.
     pub usage: Option<&'a Usage>,
     /// The kind of the keys that a key of a curve agrees on; none for CIPHER keys as strong as the curve.
-    pub derives: Option<Kind>,
+    pub derives: Option<NamedKind>,
 }
 
-impl From<Kind> for Wanted<'_> {
+impl From<NamedKind> for Wanted<'_> {
     /// A key with every usage of its kind.
-    fn from(kind: Kind) -> Self {
+    fn from(kind: NamedKind) -> Self {
         Self { kind, usage: None, derives: None }
     }
 }
@@ -69,12 +69,14 @@ impl Facility {
         let kind = wanted.kind;
         let skeleton = kind.skeleton(wanted.usage.unwrap_or(&Usage::default()), wanted.derives)?;
         Ok(match kind {
-            Kind::Des(..) => self.fixed(domain, b"TOKEN   ", b"        ", &skeleton),
+            NamedKind::Des(..) => self.fixed(domain, b"TOKEN   ", b"        ", &skeleton),
             // A null token: the verb says all of a key of this type.
-            Kind::AesData(bits) => self.fixed(domain, b"AESDATA ", aes_length(bits), &[0; 64]),
-            Kind::Aes(..) => self.variable(domain, VariableAlgorithm::Aes, kind, &skeleton),
-            Kind::Hmac(_) => self.variable(domain, VariableAlgorithm::Hmac, kind, &skeleton),
-            Kind::Rsa(..) | Kind::Signing(_) | Kind::Agreeing(_) => self.pair(domain, &skeleton),
+            NamedKind::AesData(bits) => self.fixed(domain, b"AESDATA ", aes_length(bits), &[0; 64]),
+            NamedKind::Aes(..) => self.variable(domain, VariableAlgorithm::Aes, kind, &skeleton),
+            NamedKind::Hmac(_) => self.variable(domain, VariableAlgorithm::Hmac, kind, &skeleton),
+            NamedKind::Rsa(..) | NamedKind::Signing(_) | NamedKind::Agreeing(_) => {
+                self.pair(domain, &skeleton)
+            }
         }?)
     }
 
@@ -116,7 +118,7 @@ impl Facility {
         &self,
         domain: u16,
         algorithm: VariableAlgorithm,
-        kind: Kind,
+        kind: NamedKind,
         skeleton: &[u8],
     ) -> Result<Vec<u8>, FacilityError> {
         let ask = kgn2::Ask {

@@ -1,7 +1,7 @@
 //! Skeletons of kinds: the tokens that keys are generated into, as keywords make them. A wrong keyword is named, with
 //! the ones that the kind has, before a card is asked.
 
-use super::Kind;
+use super::NamedKind;
 use std::fmt;
 use token::control_vector::KeyForm;
 use token::des::Origin;
@@ -45,7 +45,7 @@ pub enum About {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkeletonError {
     /// The kind of the key.
-    pub kind: Kind,
+    pub kind: NamedKind,
     /// The part that is refused.
     pub about: About,
     /// The cause, with the keywords or kinds that are allowed.
@@ -65,7 +65,7 @@ impl fmt::Display for SkeletonError {
     }
 }
 
-impl Kind {
+impl NamedKind {
     /// An internal token of this kind without a key. Empty for AES in tokens of fixed length, which need none.
     ///
     /// `derives` is the kind of the keys that a key of a curve agrees on; without it, CIPHER keys as strong as the
@@ -291,12 +291,12 @@ fn usual(key_type: VariableType) -> &'static [(&'static [&'static str], &'static
 }
 
 /// The keys that a curve is strong enough to agree on.
-fn as_strong_as(curve: EccCurve) -> Kind {
+fn as_strong_as(curve: EccCurve) -> NamedKind {
     match curve.bits() {
-        ..256 => Kind::Des(KeyForm::Double, KeyType::Cipher),
-        256..384 => Kind::Aes(128, VariableType::Cipher),
-        384..512 => Kind::Aes(192, VariableType::Cipher),
-        _ => Kind::Aes(256, VariableType::Cipher),
+        ..256 => NamedKind::Des(KeyForm::Double, KeyType::Cipher),
+        256..384 => NamedKind::Aes(128, VariableType::Cipher),
+        384..512 => NamedKind::Aes(192, VariableType::Cipher),
+        _ => NamedKind::Aes(256, VariableType::Cipher),
     }
 }
 
@@ -306,13 +306,13 @@ mod tests {
 
     #[test]
     fn every_kind_makes_a_skeleton_without_a_key() {
-        for kind in Kind::all() {
+        for kind in NamedKind::all() {
             let own: Vec<String> = match kind {
-                Kind::Des(_, KeyType::KeyGenKy) => vec!["ukpt".to_owned()],
-                Kind::Des(_, KeyType::SecMsg) => vec!["smkey".to_owned()],
-                Kind::Des(_, KeyType::PinGen | KeyType::PinVer) => vec!["visa-pvv".to_owned()],
-                Kind::Aes(_, VariableType::PinProt) => vec!["encrypt".to_owned()],
-                Kind::Aes(_, VariableType::PinPrw) => vec!["verify".to_owned()],
+                NamedKind::Des(_, KeyType::KeyGenKy) => vec!["ukpt".to_owned()],
+                NamedKind::Des(_, KeyType::SecMsg) => vec!["smkey".to_owned()],
+                NamedKind::Des(_, KeyType::PinGen | KeyType::PinVer) => vec!["visa-pvv".to_owned()],
+                NamedKind::Aes(_, VariableType::PinProt) => vec!["encrypt".to_owned()],
+                NamedKind::Aes(_, VariableType::PinPrw) => vec!["verify".to_owned()],
                 _ => Vec::new(),
             };
             let skeleton = kind.skeleton(&Usage::new(&own, &[]), None);
@@ -345,7 +345,8 @@ mod tests {
         for kind in ["tdes-pingen", "tdes-pinver"] {
             for (words, methods) in METHODS {
                 let words: Vec<String> = words.split(',').map(str::to_owned).collect();
-                let skeleton = Kind::parse(kind).unwrap().skeleton(&Usage::new(&words, &[]), None).unwrap();
+                let skeleton =
+                    NamedKind::parse(kind).unwrap().skeleton(&Usage::new(&words, &[]), None).unwrap();
                 let vector = DesToken::parse(&skeleton).unwrap().control_vector();
                 let is_of = |method: &PinMethod| vector.may(Use::Pin(PinStep::Verify, *method));
                 let found: Vec<PinMethod> = ALL.into_iter().filter(is_of).collect();
@@ -358,7 +359,7 @@ mod tests {
     fn what_is_wrong_is_named_with_what_there_is() {
         let refused = |name: &str, own: &[&str], derived: &[&str], expected: &str| {
             let words = Usage::new(own, derived);
-            let error = Kind::parse(name).unwrap().skeleton(&words, None).unwrap_err().to_string();
+            let error = NamedKind::parse(name).unwrap().skeleton(&words, None).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
         refused(
@@ -385,11 +386,11 @@ mod tests {
         refused("aes128-dkygenky", &["D-MAC"], &["ECB"], "ECB is no keyword of MAC; there are GENERATE");
         refused("rsa2048-sign", &["KM-ONLY"], &[], "which has XLATE-OK, NO-XLATE");
         refused("p256-sign", &["XLATE-OK", "NO-XLATE"], &[], "contradicts");
-        let agree = Kind::parse("p256-agree").unwrap();
-        let derives = |name| agree.skeleton(&Usage::default(), Kind::parse(name).ok());
+        let agree = NamedKind::parse("p256-agree").unwrap();
+        let derives = |name| agree.skeleton(&Usage::default(), NamedKind::parse(name).ok());
         assert!(derives("tdes-mac").unwrap_err().cause.contains("of DES and AES there are data"));
         assert!(derives("aes128-importer").is_ok());
-        let mac = Kind::parse("tdes-mac").unwrap().skeleton(&Usage::default(), Some(agree));
+        let mac = NamedKind::parse("tdes-mac").unwrap().skeleton(&Usage::default(), Some(agree));
         assert_eq!(mac.unwrap_err().about, About::Derives);
     }
 }

@@ -14,7 +14,7 @@ pub use crate::experiment::seconds;
 
 use super::desk::Desk;
 use super::suite::Suite;
-use super::tunnel::{Kind, SERVER, Tunnel};
+use super::tunnel::{SERVER, Tunnel, TunnelKind};
 use crate::experiment::{self, LeftOut, Progress, Thoroughness, outcome};
 use crate::kit::statistics::{Summary, compare};
 use crate::load::LabError;
@@ -104,11 +104,11 @@ impl Way {
         }
     }
 
-    const fn kind(self) -> Kind {
+    const fn kind(self) -> TunnelKind {
         match self {
-            Self::Without => Kind::Plain,
-            Self::Portable(suite) => Kind::Ours { suite, threads: 1, level: Some("portable") },
-            Self::Best(suite) => Kind::ours(suite),
+            Self::Without => TunnelKind::Plain,
+            Self::Portable(suite) => TunnelKind::Ours { suite, threads: 1, level: Some("portable") },
+            Self::Best(suite) => TunnelKind::ours(suite),
         }
     }
 }

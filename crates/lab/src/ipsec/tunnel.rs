@@ -33,7 +33,7 @@ const COMPLAINT_BYTES_MAX: usize = 2000;
 
 /// The protection between the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TunnelKind {
     /// No protection.
     Plain,
     /// The kernel's ESP.
@@ -53,7 +53,7 @@ pub enum Kind {
     Wireguard,
 }
 
-impl Kind {
+impl TunnelKind {
     /// Our data plane with a suite, one thread at each end, at the machine's best level.
     pub const fn ours(suite: Suite) -> Self {
         Self::Ours { suite, threads: 1, level: None }
@@ -86,7 +86,7 @@ impl Kind {
 /// A running tunnel with a server at its second end; dropping it ends all its processes.
 pub struct Tunnel {
     pair: Pair,
-    kind: Kind,
+    kind: TunnelKind,
     /// The folder of its programs' configuration.
     folder: PathBuf,
     /// Processes of the data planes, of the first and the second end.
@@ -100,28 +100,28 @@ impl Tunnel {
     ///
     /// # Errors
     /// [`LabError::Program`] where a program is not there or refuses, [`LabError::Io`].
-    pub fn start(desk: &Desk, kind: Kind) -> Result<Self, LabError> {
+    pub fn start(desk: &Desk, kind: TunnelKind) -> Result<Self, LabError> {
         let mut pair =
             Pair::new(&PairOptions { has_own_run: true, ..PairOptions::default() }).map_err(refused)?;
         let folder = desk.folder()?;
-        if kind != Kind::Plain {
+        if kind != TunnelKind::Plain {
             for end in End::BOTH {
                 // The tunnel of a suite has the address on the interface where its packets are made; wireguard-go has
                 // it on its device.
                 let address = format!("{}/32", end.inner());
-                if kind != Kind::Wireguard {
+                if kind != TunnelKind::Wireguard {
                     pair.ip(end, ["address", "add", &address, "dev", "lo"]).map_err(refused)?;
                 }
             }
         }
         let planes = match kind {
-            Kind::Plain => Vec::new(),
-            Kind::Kernel(suite) => ours::of_the_kernel(&pair, &folder, suite)?,
-            Kind::Ours { suite, threads, level } => {
+            TunnelKind::Plain => Vec::new(),
+            TunnelKind::Kernel(suite) => ours::of_the_kernel(&pair, &folder, suite)?,
+            TunnelKind::Ours { suite, threads, level } => {
                 ours::start(&mut pair, desk.ours()?, &folder, suite, (threads, level))?
             }
-            Kind::Libipsec(suite) => strongswan::start(&mut pair, desk.strongswan()?, &folder, suite)?,
-            Kind::Wireguard => wireguard::start(&mut pair, desk.wireguard()?)?,
+            TunnelKind::Libipsec(suite) => strongswan::start(&mut pair, desk.strongswan()?, &folder, suite)?,
+            TunnelKind::Wireguard => wireguard::start(&mut pair, desk.wireguard()?)?,
         };
         let serve = Serve::at(format!("0.0.0.0:{PORT}"));
         let mut command = pair.command(End::B, own()?);
@@ -138,12 +138,12 @@ impl Tunnel {
         if said.is_empty() {
             return Err(LabError::Program("the server of the workloads ended before it served".to_owned()));
         }
-        let there = if kind == Kind::Plain { End::B.outer() } else { End::B.inner() };
+        let there = if kind == TunnelKind::Plain { End::B.outer() } else { End::B.inner() };
         Ok(Self { pair, kind, folder, planes, server, target: SocketAddr::from((there, PORT)) })
     }
 
     /// The kind of this tunnel.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> TunnelKind {
         self.kind
     }
 
@@ -223,7 +223,7 @@ impl Tunnel {
     /// The packets that our data planes have dropped, by reason, as text: the usual cause of a failed load.
     fn dropped(&self) -> String {
         let mut text = String::new();
-        for end in End::BOTH.into_iter().filter(|_| matches!(self.kind, Kind::Ours { .. })) {
+        for end in End::BOTH.into_iter().filter(|_| matches!(self.kind, TunnelKind::Ours { .. })) {
             let drops = self.status(end).unwrap_or_default().drops;
             let drops = drops.iter().map(|drops| format!("{} ({})", drops.packets, drops.reason));
             let drops = drops.collect::<Vec<_>>().join(", ");

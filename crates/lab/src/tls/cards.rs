@@ -1,6 +1,6 @@
 //! The home whose cards hold the servers' keys.
 
-use super::desk::{Desk, Kind};
+use super::desk::{Desk, TlsKey};
 use crate::load::LabError;
 use crate::load::target::{Needs, Target};
 use crate::load::tenants::write_credential;
@@ -65,7 +65,7 @@ impl Cards {
                 None => Ok(()),
             })?;
         let cards = Self { target, tenants: Vec::new() };
-        for kind in Kind::ALL {
+        for kind in TlsKey::ALL {
             let mut command = Command::new(desk.ours());
             command.arg("--home").arg(cards.folder()?).args(["key", "import", kind.label()]);
             desk.run(command.arg(desk.key(kind)).args(["--use", "tls"]))?;

@@ -15,7 +15,7 @@ const UNPACKED: &str = "nginx";
 
 /// A kind of key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum TlsKey {
     /// RSA with 1024 bits, as the originals had.
     Rsa1024,
     /// RSA with 2048 bits.
@@ -24,7 +24,7 @@ pub enum Kind {
     P256,
 }
 
-impl Kind {
+impl TlsKey {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Rsa1024, Self::Rsa2048, Self::P256];
 
@@ -95,7 +95,7 @@ impl Desk {
             LabError::Program(format!("the command openssl is not here; install {PACKAGES}"))
         })?;
         let desk = Self { folder, ours: target::command()?, openssl, nginx: nginx() };
-        for kind in Kind::ALL {
+        for kind in TlsKey::ALL {
             desk.certify(kind)?;
         }
         desk.certify_clients()?;
@@ -118,12 +118,12 @@ impl Desk {
     }
 
     /// File of the certificate chain of a kind of key.
-    pub fn chain(&self, kind: Kind) -> PathBuf {
+    pub fn chain(&self, kind: TlsKey) -> PathBuf {
         self.path(&format!("{}.pem", kind.file()))
     }
 
     /// File of the private key of a kind, in PEM.
-    pub fn key(&self, kind: Kind) -> PathBuf {
+    pub fn key(&self, kind: TlsKey) -> PathBuf {
         self.path(&format!("{}.key", kind.file()))
     }
 
@@ -133,7 +133,7 @@ impl Desk {
     }
 
     /// Files of certificate and key of a client.
-    pub fn client(&self, kind: Kind) -> (PathBuf, PathBuf) {
+    pub fn client(&self, kind: TlsKey) -> (PathBuf, PathBuf) {
         (self.path(&format!("client-{}.pem", kind.file())), self.path(&format!("client-{}.key", kind.file())))
     }
 
@@ -167,7 +167,7 @@ impl Desk {
         self.run(Command::new(&self.openssl).args(arguments)).map(drop)
     }
 
-    fn certify(&self, kind: Kind) -> Result<(), LabError> {
+    fn certify(&self, kind: TlsKey) -> Result<(), LabError> {
         let (file, names) = (kind.file(), format!("subjectAltName=DNS:{NAME},IP:127.0.0.1"));
         let (subject, chain, key) = (format!("/CN={NAME}"), format!("{file}.pem"), format!("{file}.key"));
         let head = ["req", "-x509", "-nodes", "-sha256", "-days", "30", "-subj", &subject, "-addext", &names];
@@ -193,7 +193,7 @@ impl Desk {
             "authority.pem",
         ])?;
         self.write("client.ext", "extendedKeyUsage=clientAuth\nkeyUsage=digitalSignature\n")?;
-        for kind in Kind::ALL {
+        for kind in TlsKey::ALL {
             let file = format!("client-{}", kind.file());
             let (chain, key, asked) = (format!("{file}.pem"), format!("{file}.key"), format!("{file}.csr"));
             let head = ["req", "-nodes", "-sha256", "-subj", "/CN=client", "-keyout", &key, "-out", &asked];

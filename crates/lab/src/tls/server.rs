@@ -1,6 +1,6 @@
 //! A running server: ours or nginx, on a processor, with what the kernel books for it.
 
-use super::desk::{Desk, Kind};
+use super::desk::{Desk, TlsKey};
 use crate::cards::bound;
 use crate::load::LabError;
 use rustix::process::{Pid, Signal, kill_process};
@@ -66,7 +66,7 @@ pub enum Sessions {
 #[derive(Clone, Debug)]
 pub struct Serving {
     /// Kind of the server's key.
-    pub kind: Kind,
+    pub kind: TlsKey,
     /// Who holds the key.
     pub holder: KeyHolder,
     /// The policy of versions and suites: `modern`, `compatible`, `legacy-insecure`.
@@ -89,7 +89,7 @@ pub struct Serving {
 
 impl Serving {
     /// A server of handshakes with a kind of key, with one loop.
-    pub fn handshakes(kind: Kind, holder: KeyHolder, processor: Option<u32>) -> Self {
+    pub fn handshakes(kind: TlsKey, holder: KeyHolder, processor: Option<u32>) -> Self {
         Self {
             kind,
             holder,

@@ -1,6 +1,6 @@
 //! Makes new private keys.
 
-use super::{GenerateError, Kind, NewKey, asked};
+use super::{CertificateAlgorithms, GenerateError, NewKey, asked};
 use crate::Timestamp;
 use crate::certificate::policy::MODULUS_BITS_MIN;
 use crate::compute::{EngineRandom, engine};
@@ -26,18 +26,20 @@ pub(super) fn keys(what: &NewKey) -> Result<(SecretPacket, Option<SecretPacket>)
     };
     let ec = |curve: ECCCurve| [KeyType::ECDSA(curve.clone()), KeyType::ECDH(curve)];
     let types = match what.kind {
-        Kind::Rsa { bits } => {
+        CertificateAlgorithms::Rsa { bits } => {
             let key = |is_primary| rsa(bits, version, what.created, is_primary);
             return Ok((key(true)?, with_subkey(&|| key(false))?));
         }
-        Kind::Curve25519 if what.is_v6 => [KeyType::Ed25519, KeyType::X25519],
-        Kind::Curve25519 => [KeyType::Ed25519Legacy, KeyType::ECDH(ECCCurve::Curve25519Legacy)],
-        Kind::Curve448 => [KeyType::Ed448, KeyType::X448],
-        Kind::P256 => ec(ECCCurve::P256),
-        Kind::P384 => ec(ECCCurve::P384),
-        Kind::P521 => ec(ECCCurve::P521),
-        Kind::MlDsa65MlKem768 => [KeyType::MlDsa65Ed25519, KeyType::MlKem768X25519],
-        Kind::MlDsa87MlKem1024 => [KeyType::MlDsa87Ed448, KeyType::MlKem1024X448],
+        CertificateAlgorithms::Curve25519 if what.is_v6 => [KeyType::Ed25519, KeyType::X25519],
+        CertificateAlgorithms::Curve25519 => {
+            [KeyType::Ed25519Legacy, KeyType::ECDH(ECCCurve::Curve25519Legacy)]
+        }
+        CertificateAlgorithms::Curve448 => [KeyType::Ed448, KeyType::X448],
+        CertificateAlgorithms::P256 => ec(ECCCurve::P256),
+        CertificateAlgorithms::P384 => ec(ECCCurve::P384),
+        CertificateAlgorithms::P521 => ec(ECCCurve::P521),
+        CertificateAlgorithms::MlDsa65MlKem768 => [KeyType::MlDsa65Ed25519, KeyType::MlKem768X25519],
+        CertificateAlgorithms::MlDsa87MlKem1024 => [KeyType::MlDsa87Ed448, KeyType::MlKem1024X448],
     };
     let [primary, subkey] = types;
     let key = |kind, is_primary| by_library(kind, version, what.created, is_primary);
@@ -46,17 +48,19 @@ pub(super) fn keys(what: &NewKey) -> Result<(SecretPacket, Option<SecretPacket>)
 
 fn check(what: &NewKey) -> Result<(), GenerateError> {
     match what.kind {
-        Kind::Rsa { bits }
+        CertificateAlgorithms::Rsa { bits }
             if !(MODULUS_BITS_MIN..=RSA_BITS_MAX).contains(&bits) || !bits.is_multiple_of(8) =>
         {
             Err(asked(format!(
                 "RSA keys are made with {MODULUS_BITS_MIN} to {RSA_BITS_MAX} bits, in steps of 8"
             )))
         }
-        Kind::MlDsa65MlKem768 | Kind::MlDsa87MlKem1024 if !what.is_v6 => {
+        CertificateAlgorithms::MlDsa65MlKem768 | CertificateAlgorithms::MlDsa87MlKem1024 if !what.is_v6 => {
             Err(asked("post-quantum keys are of version 6 (RFC 9980)"))
         }
-        Kind::Curve448 if !what.is_v6 => Err(asked("keys on Curve448 are made in version 6")),
+        CertificateAlgorithms::Curve448 if !what.is_v6 => {
+            Err(asked("keys on Curve448 are made in version 6"))
+        }
         _ => Ok(()),
     }
 }

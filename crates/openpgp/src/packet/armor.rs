@@ -15,7 +15,7 @@ pub use write::Armorer;
 
 /// The kind of a block of armor (RFC 9580, 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ArmorKind {
     /// A message: signed, encrypted or compressed.
     Message,
     /// Certificates, which have no private keys.
@@ -28,7 +28,7 @@ pub enum Kind {
     SignedMessage,
 }
 
-impl Kind {
+impl ArmorKind {
     /// All kinds of blocks.
     pub const ALL: [Self; 5] =
         [Self::Message, Self::PublicKey, Self::PrivateKey, Self::Signature, Self::SignedMessage];
@@ -57,7 +57,7 @@ pub enum Look {
     /// Packets without armor.
     Packets,
     /// Armor of this kind, perhaps after other text.
-    Armor(Kind),
+    Armor(ArmorKind),
     /// Neither packets nor armor.
     Unknown,
 }
@@ -72,7 +72,7 @@ pub fn look(begin: &[u8]) -> Look {
     let begin = if is_marked { &begin[UTF8_MARK.len()..] } else { begin };
     begin
         .split(|byte| *byte == b'\n')
-        .find_map(|line| Kind::of_first_line(without_space(line)))
+        .find_map(|line| ArmorKind::of_first_line(without_space(line)))
         .map_or(Look::Unknown, Look::Armor)
 }
 
@@ -100,11 +100,11 @@ mod tests {
     #[test]
     fn looks() {
         assert_eq!(look(b"\x85\x01"), Look::Packets);
-        assert_eq!(look(b"-----BEGIN PGP MESSAGE-----\n"), Look::Armor(Kind::Message));
-        assert_eq!(look(b"\xef\xbb\xbf-----BEGIN PGP SIGNATURE-----\r\n"), Look::Armor(Kind::Signature));
+        assert_eq!(look(b"-----BEGIN PGP MESSAGE-----\n"), Look::Armor(ArmorKind::Message));
+        assert_eq!(look(b"\xef\xbb\xbf-----BEGIN PGP SIGNATURE-----\r\n"), Look::Armor(ArmorKind::Signature));
         assert_eq!(
             look(b"dear reader\n-----BEGIN PGP SIGNED MESSAGE-----"),
-            Look::Armor(Kind::SignedMessage)
+            Look::Armor(ArmorKind::SignedMessage)
         );
         assert_eq!(look(b"-----BEGIN PGP NONSENSE-----\n"), Look::Unknown);
         assert_eq!(look(b""), Look::Unknown);

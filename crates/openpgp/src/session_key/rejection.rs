@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::HashAlgorithm;
     use crate::certificate::KeyPacket;
-    use crate::generate::{Kind, NewKey, generate as generate_key};
+    use crate::generate::{CertificateAlgorithms, NewKey, generate as generate_key};
     use crate::session_key::bytes;
     use crate::{AeadAlgorithm, Timestamp};
     use pgp::types::{KeyDetails, PkeskBytes, SignatureBytes};
@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    fn key(kind: Kind) -> KeyPacket {
+    fn key(kind: CertificateAlgorithms) -> KeyPacket {
         let what = NewKey { kind, ..NewKey::new("A", Timestamp::from_secs(1_700_000_000)) };
         generate_key(&what, None).unwrap().certificate().keys().remove(1)
     }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_rsa_does_not_open_becomes_a_random_key_of_the_body() {
-        let public = key(Kind::Rsa { bits: 2048 });
+        let public = key(CertificateAlgorithms::Rsa { bits: 2048 });
         let v3 = |sym_alg, bytes: usize| PlainSessionKey::V3_4 { sym_alg, key: vec![1; bytes].into() };
         let v6 = |bytes: usize| PlainSessionKey::V6 { key: vec![1; bytes].into() };
         use SymmetricKeyAlgorithm::{AES128, AES256, Plaintext};
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn key_wrap_fails_in_plain_words() {
-        let public = key(Kind::Curve25519);
+        let public = key(CertificateAlgorithms::Curve25519);
         let failed = open(&Says(public, Err(PrivateKeyError::NotOpened)), &packet(), &seipd2());
         assert_eq!(failed.unwrap_err(), PrivateKeyError::NotOpened);
     }

@@ -2,14 +2,15 @@
 
 use super::pieces;
 use openpgp::packet::PacketError;
-use openpgp::packet::armor::{Armorer, Dearmorer, Kind};
+use openpgp::packet::armor::{ArmorKind, Armorer, Dearmorer};
 use pgp::armor::{BlockType, Dearmor};
 use proptest::prelude::*;
 use std::io::Read;
 
-const DATA_KINDS: [Kind; 4] = [Kind::Message, Kind::PublicKey, Kind::PrivateKey, Kind::Signature];
+const DATA_KINDS: [ArmorKind; 4] =
+    [ArmorKind::Message, ArmorKind::PublicKey, ArmorKind::PrivateKey, ArmorKind::Signature];
 
-fn armored(kind: Kind, has_checksum: bool, data: &[u8], piece_bytes: usize) -> Vec<u8> {
+fn armored(kind: ArmorKind, has_checksum: bool, data: &[u8], piece_bytes: usize) -> Vec<u8> {
     let mut armorer = Armorer::new(kind, has_checksum);
     let mut out = Vec::new();
     armorer.begin(&[("Comment", "a test")], &mut out);
@@ -18,7 +19,7 @@ fn armored(kind: Kind, has_checksum: bool, data: &[u8], piece_bytes: usize) -> V
     out
 }
 
-fn read(text: &[u8], piece_bytes: usize) -> Result<(Option<Kind>, Vec<u8>), PacketError> {
+fn read(text: &[u8], piece_bytes: usize) -> Result<(Option<ArmorKind>, Vec<u8>), PacketError> {
     let mut dearmorer = Dearmorer::new();
     let mut out = Vec::new();
     for piece in text.chunks(piece_bytes) {
@@ -41,7 +42,7 @@ fn rpgp_reads_what_is_written() {
     for has_checksum in [false, true] {
         for bytes in [0, 1, 2, 3, 46, 47, 48, 49, 95, 96, 97, 1000, 100_000] {
             let data: Vec<u8> = (0..bytes).map(|at| (at * 37 % 253) as u8).collect();
-            let text = armored(Kind::Message, has_checksum, &data, 1000);
+            let text = armored(ArmorKind::Message, has_checksum, &data, 1000);
             assert_eq!(read_by_rpgp(&text), (BlockType::Message, data), "{bytes}");
         }
     }
@@ -61,8 +62,8 @@ fn what_rpgp_writes_is_read() {
     }
     let mut text = Vec::new();
     pgp::armor::write(&Raw(data.clone()), BlockType::Signature, &mut text, None, true).unwrap();
-    assert_eq!(read(&text, 1), Ok((Some(Kind::Signature), data.clone())));
-    assert_eq!(read(&text, text.len()), Ok((Some(Kind::Signature), data)));
+    assert_eq!(read(&text, 1), Ok((Some(ArmorKind::Signature), data.clone())));
+    assert_eq!(read(&text, text.len()), Ok((Some(ArmorKind::Signature), data)));
 }
 
 proptest! {
@@ -97,7 +98,7 @@ proptest! {
 
 #[test]
 fn a_cut_anywhere_is_noticed() {
-    let text = armored(Kind::Message, true, &[7; 100], 100);
+    let text = armored(ArmorKind::Message, true, &[7; 100], 100);
     let end = text.len() - 1;
     for cut in 0..end {
         assert!(read(&text[..cut], 1000).is_err(), "cut to {cut}");
@@ -108,7 +109,8 @@ fn a_cut_anywhere_is_noticed() {
 #[test]
 fn what_follows_the_block_is_left() {
     let text =
-        [armored(Kind::Signature, false, b"first", 9), armored(Kind::Message, false, b"second", 9)].concat();
+        [armored(ArmorKind::Signature, false, b"first", 9), armored(ArmorKind::Message, false, b"second", 9)]
+            .concat();
     let mut out = Vec::new();
     let mut dearmorer = Dearmorer::new();
     let consumed = dearmorer.update(&text, &mut out).unwrap();

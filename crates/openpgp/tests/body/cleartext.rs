@@ -3,7 +3,7 @@
 use super::pieces;
 use openpgp::HashAlgorithm;
 use openpgp::packet::PacketError;
-use openpgp::packet::armor::{Armorer, Kind};
+use openpgp::packet::armor::{ArmorKind, Armorer};
 use openpgp::packet::cleartext::{Reader, Text, Writer};
 use pgp::composed::{CleartextSignedMessage, KeyType, SecretKeyParamsBuilder, SignedSecretKey};
 use pgp::packet::{Packet, PacketParser, PacketTrait};
@@ -21,7 +21,7 @@ fn written(text: &[u8], signature: &[u8], piece_bytes: usize) -> (Vec<u8>, Vec<u
         writer.update(piece, &mut out, &mut signed).unwrap();
     }
     writer.finish(&mut out);
-    let mut armorer = Armorer::new(Kind::Signature, false);
+    let mut armorer = Armorer::new(ArmorKind::Signature, false);
     armorer.begin(&[], &mut out);
     armorer.update(signature, &mut out);
     armorer.finish(&mut out);

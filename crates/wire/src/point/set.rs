@@ -1,7 +1,7 @@
 //! A set of points, as roles hold them and cards test them.
 
 use super::table::ALL;
-use super::{Kind, POINTS, POINTS_MAX, Point};
+use super::{POINTS, POINTS_MAX, Point, PointEffect};
 use serde::{Deserialize, Serialize};
 
 const WORDS: usize = POINTS_MAX / u64::BITS as usize;
@@ -25,15 +25,15 @@ impl std::error::Error for UnknownPoints {}
 
 impl PointSet {
     /// Permits nothing: no point that permits is set, every point that forbids is.
-    pub const NOTHING: Self = Self::of_kind(Kind::Forbids);
+    pub const NOTHING: Self = Self::of_effect(PointEffect::Forbids);
     /// Permits everything: every point that permits is set, no point that forbids is.
-    pub const EVERYTHING: Self = Self::of_kind(Kind::Permits);
+    pub const EVERYTHING: Self = Self::of_effect(PointEffect::Permits);
 
-    const fn of_kind(kind: Kind) -> Self {
+    const fn of_effect(effect: PointEffect) -> Self {
         let mut words = [0; WORDS];
         let mut at = 0;
         while at < ALL.len() {
-            if ALL[at].kind as u8 == kind as u8 {
+            if ALL[at].effect as u8 == effect as u8 {
                 words[at / 64] |= 1 << (at % 64);
             }
             at += 1;
@@ -57,17 +57,18 @@ impl PointSet {
 
     /// Permits the right that the point stands for.
     pub const fn allow(&mut self, point: Point) {
-        self.put(point, matches!(ALL[point as usize].kind, Kind::Permits));
+        self.put(point, matches!(ALL[point as usize].effect, PointEffect::Permits));
     }
 
     /// Refuses the right that the point stands for.
     pub const fn deny(&mut self, point: Point) {
-        self.put(point, matches!(ALL[point as usize].kind, Kind::Forbids));
+        self.put(point, matches!(ALL[point as usize].effect, PointEffect::Forbids));
     }
 
     /// Whether the set permits nothing at all.
     pub fn permits_nothing(&self) -> bool {
-        let lifted = |entry: &super::Entry| entry.kind == Kind::Permits && self.permits(entry.point);
+        let lifted =
+            |entry: &super::Entry| entry.effect == PointEffect::Permits && self.permits(entry.point);
         !POINTS.iter().any(lifted)
     }
 
@@ -112,7 +113,7 @@ mod tests {
         for entry in POINTS {
             assert!(PointSet::EVERYTHING.permits(entry.point), "{}", entry.name);
             assert!(!PointSet::NOTHING.permits(entry.point), "{}", entry.name);
-            assert_eq!(PointSet::NOTHING.is_set(entry.point), entry.kind == Kind::Forbids);
+            assert_eq!(PointSet::NOTHING.is_set(entry.point), entry.effect == PointEffect::Forbids);
         }
         assert!(PointSet::NOTHING.permits_nothing() && !PointSet::EVERYTHING.permits_nothing());
     }
@@ -127,9 +128,9 @@ mod tests {
                 assert_eq!(one.permits(other.point), other.point == entry.point);
                 assert_eq!(all_but.permits(other.point), other.point != entry.point);
             }
-            assert_eq!(one.is_set(entry.point), entry.kind == Kind::Permits);
+            assert_eq!(one.is_set(entry.point), entry.effect == PointEffect::Permits);
             // Lifting a point that forbids permits nothing yet where nothing is permitted.
-            assert_eq!(one.permits_nothing(), entry.kind == Kind::Forbids);
+            assert_eq!(one.permits_nothing(), entry.effect == PointEffect::Forbids);
         }
     }
 

@@ -4,12 +4,12 @@
 //! share it. Every point is asked somewhere: points of verbs by `wire::verb`, points of keywords by
 //! [`super::keywords`] or in `cca`, the rest by the card's admission or the daemon.
 
-use super::{Entry, Group, Kind};
+use super::{Group, PointEffect, Entry};
 use crate::uses::Uses;
 
 macro_rules! points {
     ($($group:ident {
-        $($point:ident $name:literal = $number:literal $kind:ident $uses:ident $text:literal;)*
+        $($point:ident $name:literal = $number:literal $effect:ident $uses:ident $text:literal;)*
     })*) => {
         /// An access-control point.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ macro_rules! points {
             point: Point::$point,
             number: $number,
             name: $name,
-            kind: Kind::$kind,
+            effect: PointEffect::$effect,
             group: Group::$group,
             uses: Uses::$uses,
             text: $text,

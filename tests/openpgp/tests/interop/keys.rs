@@ -1,6 +1,6 @@
 //! Keys of every kind, made by those who have them; once for all tests.
 
-use openpgp::generate::{Kind, NewKey, generate};
+use openpgp::generate::{CertificateAlgorithms, NewKey, generate};
 use openpgp::{Passphrase, Timestamp};
 use openpgp_tests::gpg::Gpg;
 use openpgp_tests::helper::Helper;
@@ -88,7 +88,7 @@ pub fn of_pysequoia_v6() -> &'static [Key] {
 pub fn of_ours_v4() -> &'static [Key] {
     static KEYS: OnceLock<Vec<Key>> = OnceLock::new();
     KEYS.get_or_init(|| {
-        use Kind::{Curve25519, P256, P384, P521, Rsa};
+        use CertificateAlgorithms::{Curve25519, P256, P384, P521, Rsa};
         let kinds = [Curve25519, P256, P384, P521, Rsa { bits: 2048 }, Rsa { bits: 4096 }];
         let open = kinds.into_iter().map(|kind| ours(kind, false, None));
         open.chain([ours(Curve25519, false, Some("a Passphrase, ä"))]).collect()
@@ -99,7 +99,9 @@ pub fn of_ours_v4() -> &'static [Key] {
 pub fn of_ours_v6() -> &'static [Key] {
     static KEYS: OnceLock<Vec<Key>> = OnceLock::new();
     KEYS.get_or_init(|| {
-        use Kind::{Curve448, Curve25519, MlDsa65MlKem768, MlDsa87MlKem1024, P256, P384, P521, Rsa};
+        use CertificateAlgorithms::{
+            Curve448, Curve25519, MlDsa65MlKem768, MlDsa87MlKem1024, P256, P384, P521, Rsa,
+        };
         let kinds =
             [Curve25519, Curve448, P256, P384, P521, MlDsa65MlKem768, MlDsa87MlKem1024, Rsa { bits: 2048 }];
         let open = kinds.into_iter().map(|kind| ours(kind, true, None));
@@ -107,7 +109,7 @@ pub fn of_ours_v6() -> &'static [Key] {
     })
 }
 
-fn ours(kind: Kind, is_v6: bool, passphrase: Option<&str>) -> Key {
+fn ours(kind: CertificateAlgorithms, is_v6: bool, passphrase: Option<&str>) -> Key {
     let lock = if passphrase.is_some() { " locked" } else { "" };
     let name = format!("cryptand v{} {kind:?}{lock}", if is_v6 { 6 } else { 4 });
     let user_id = format!("{} <{}@example.org>", name, name.replace([' ', '{', '}', ':'], "-"));

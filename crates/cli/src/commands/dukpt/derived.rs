@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output::write_new;
 use crate::prompt::hexadecimal;
 use crate::session;
-use facility::keys::{Kind, Usage};
+use facility::keys::{NamedKind, Usage};
 use std::path::Path;
 use token::KeyType;
 use token::control_vector::KeyForm;
@@ -135,24 +135,26 @@ const PIN: WorkingKeyField = WorkingKeyField {
 };
 
 /// The field for a kind's transaction key, and the working key to derive; an error for other kinds.
-fn field(kind: Kind) -> Result<(WorkingKeyField, WorkingKey), Failure> {
+fn field(kind: NamedKind) -> Result<(WorkingKeyField, WorkingKey), Failure> {
     use {KeyType as D, VariableType as A};
     let key = match kind {
-        Kind::Des(KeyForm::Double | KeyForm::DoubleUnique, _) => WorkingKey::Tdes2,
-        Kind::Aes(128, _) => WorkingKey::Aes128,
-        Kind::Aes(192, _) => WorkingKey::Aes192,
-        Kind::Aes(256, _) => WorkingKey::Aes256,
+        NamedKind::Des(KeyForm::Double | KeyForm::DoubleUnique, _) => WorkingKey::Tdes2,
+        NamedKind::Aes(128, _) => WorkingKey::Aes128,
+        NamedKind::Aes(192, _) => WorkingKey::Aes192,
+        NamedKind::Aes(256, _) => WorkingKey::Aes256,
         _ => return Err(no_transaction_key(kind)),
     };
     match kind {
-        Kind::Des(_, D::Cipher | D::Encipher | D::Decipher) | Kind::Aes(_, A::Cipher) => Ok((DATA, key)),
-        Kind::Des(_, D::Mac | D::MacVer) | Kind::Aes(_, A::Mac) => Ok((MAC, key)),
-        Kind::Des(_, D::IPinEnc | D::OPinEnc) | Kind::Aes(_, A::PinProt) => Ok((PIN, key)),
+        NamedKind::Des(_, D::Cipher | D::Encipher | D::Decipher) | NamedKind::Aes(_, A::Cipher) => {
+            Ok((DATA, key))
+        }
+        NamedKind::Des(_, D::Mac | D::MacVer) | NamedKind::Aes(_, A::Mac) => Ok((MAC, key)),
+        NamedKind::Des(_, D::IPinEnc | D::OPinEnc) | NamedKind::Aes(_, A::PinProt) => Ok((PIN, key)),
         _ => Err(no_transaction_key(kind)),
     }
 }
 
-fn no_transaction_key(kind: Kind) -> Failure {
+fn no_transaction_key(kind: NamedKind) -> Failure {
     Failure::Usage(format!(
         "--type {}: no key of a transaction; there are tdes- with cipher, encipher, decipher, mac, macver, ipinenc and opinenc, and \
          of AES DUKPT also aes128-, aes192- and aes256- with cipher, mac and pinprot",
@@ -160,7 +162,7 @@ fn no_transaction_key(kind: Kind) -> Failure {
     ))
 }
 
-fn kind(typed: &Derive) -> Result<Kind, Failure> {
+fn kind(typed: &Derive) -> Result<NamedKind, Failure> {
     typed
         .kind
         .ok_or_else(|| Failure::Usage("--type is missing: the kind of the key, such as tdes-mac".to_owned()))
@@ -172,7 +174,7 @@ impl Order for Derive {
         let (field, key) = field(kind)?;
         let mut usage = self.usage.clone();
         let has_mode = usage.iter().any(|word| MODES.iter().any(|mode| mode.eq_ignore_ascii_case(word)));
-        if matches!(kind, Kind::Aes(_, VariableType::Cipher)) && !has_mode {
+        if matches!(kind, NamedKind::Aes(_, VariableType::Cipher)) && !has_mode {
             usage.push("CBC".to_owned());
         }
         let skeleton = kind.skeleton(&Usage::new(&usage, &[]), None)?;

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::prompt;
 use facility::Facility;
-use facility::keys::{Kind, Usage};
+use facility::keys::{NamedKind, Usage};
 pub use sheet::sheet;
 use sheet::{Algorithm, Sheet};
 use std::io::{IsTerminal, stdin};
@@ -41,7 +41,7 @@ const PAYLOAD_BYTES: usize = 44;
 
 /// The key that a first part begins: its kind, its usage, and its least number of parts.
 pub struct Begun<'a> {
-    pub kind: Kind,
+    pub kind: NamedKind,
     /// The key's type and usage keywords.
     pub words: &'a Usage,
     /// The least number of parts; none means two.
@@ -120,15 +120,15 @@ impl Entry {
     fn begin(facility: &Facility, label: &Label, begun: &Begun<'_>) -> Result<Self, Failure> {
         let kind = begun.kind;
         let algorithm = match kind {
-            Kind::Des(..) => Algorithm::Des,
-            Kind::Aes(..) => Algorithm::Aes,
-            Kind::Hmac(_) => Algorithm::Hmac,
-            Kind::AesData(bits) => {
+            NamedKind::Des(..) => Algorithm::Des,
+            NamedKind::Aes(..) => Algorithm::Aes,
+            NamedKind::Hmac(_) => Algorithm::Hmac,
+            NamedKind::AesData(bits) => {
                 return Err(Failure::Usage(format!(
                     "aes{bits}: a key in a token of fixed length is not entered in parts; aes{bits}-cipher is"
                 )));
             }
-            Kind::Rsa(..) | Kind::Signing(_) | Kind::Agreeing(_) => {
+            NamedKind::Rsa(..) | NamedKind::Signing(_) | NamedKind::Agreeing(_) => {
                 return Err(Failure::Usage(format!("{}: a key pair is not entered in parts", kind.name())));
             }
         };

@@ -4,7 +4,7 @@
 //! also `verb`. Everything is per card, so a restarted card is a counter that restarts. The number of
 //! series is bounded: cards by the home, verbs by the verb table, tenants by `--tenants`.
 
-use super::text::{Kind, Page};
+use super::text::{MetricType, Page};
 use crate::commands::health::Health;
 use crate::watch::{CardLook, Look};
 use crate::words::{personality, state};
@@ -22,16 +22,24 @@ const OTHERS: &str = "(others)";
 /// The page of a reading that took this long; tenants with an account below `tenants` appear by name.
 pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
     let mut page = Page::default();
-    page.family("cryptand_build_info", Kind::Gauge, "Version of the program that serves this page.");
+    page.family("cryptand_build_info", MetricType::Gauge, "Version of the program that serves this page.");
     page.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
-    page.family("cryptand_daemon_up", Kind::Gauge, "Whether the daemon answered; cards work on without it.");
+    page.family(
+        "cryptand_daemon_up",
+        MetricType::Gauge,
+        "Whether the daemon answered; cards work on without it.",
+    );
     page.sample(&[], f64::from(u8::from(look.trouble.is_none())));
     health(&mut page, look);
-    page.family("cryptand_look_seconds", Kind::Gauge, "Time that this reading of daemon and cards took.");
+    page.family(
+        "cryptand_look_seconds",
+        MetricType::Gauge,
+        "Time that this reading of daemon and cards took.",
+    );
     page.sample(&[], took.as_secs_f64());
     page.family(
         "cryptand_tenants_confined",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Tenants that cards died with, by what follows: refused (in quarantine), or apart (in passes of their own).",
     );
     for (requests, confinement) in [("refused", Confinement::Refused), ("apart", Confinement::Apart)] {
@@ -70,7 +78,7 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
 fn pin_failures(page: &mut Page, count: &FailureCount) {
     page.family(
         "cryptand_pin_failures",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Cards, blocks and keys with wrong PINs lately, those of them whose verifications are refused, and keys with a tenth and more of the wrong PINs that are too many.",
     );
     for (state, count) in [("counted", count.counted), ("refused", count.refused), ("near", count.near)] {
@@ -78,13 +86,13 @@ fn pin_failures(page: &mut Page, count: &FailureCount) {
     }
     page.family(
         "cryptand_pin_failures_max",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Cards, blocks and keys that wrong PINs are counted of at most.",
     );
     page.sample(&[], PIN_FAILURE_ROWS_MAX as f64);
     page.family(
         "cryptand_pin_failures_closed",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Whether no PIN is verified for anybody: the table of failures is full, or cannot be read.",
     );
     page.sample(&[], f64::from(u8::from(count.is_closed)));
@@ -138,13 +146,17 @@ fn health(page: &mut Page, look: &Look) {
     let health = Health::of_look(look);
     page.family(
         "cryptand_health",
-        Kind::Gauge,
+        MetricType::Gauge,
         "1 for how well the home serves: healthy, degraded, sealed or down; 0 for the others.",
     );
     for state in HealthState::ALL {
         page.sample(&[("state", state.name())], f64::from(u8::from(state == health.state)));
     }
-    page.family("cryptand_findings", Kind::Gauge, "What is wrong, by kind: how many findings there are.");
+    page.family(
+        "cryptand_findings",
+        MetricType::Gauge,
+        "What is wrong, by kind: how many findings there are.",
+    );
     for kind in FindingKind::ALL {
         let count = health.findings.iter().filter(|found| found.finding == kind).count();
         page.sample(&[("finding", kind.name())], count as f64);
@@ -153,28 +165,28 @@ fn health(page: &mut Page, look: &Look) {
     if let Some(status) = status {
         page.family(
             "cryptand_last_backup_timestamp_seconds",
-            Kind::Gauge,
+            MetricType::Gauge,
             "When the home was last backed up, in seconds since 1970; 0 for never.",
         );
         page.sample(&[], status.backup_unix_s.unwrap_or(0) as f64);
     }
     if let Some(space) = status.and_then(|status| status.space) {
-        page.family("cryptand_home_free_bytes", Kind::Gauge, "Free space on the home's file system.");
+        page.family("cryptand_home_free_bytes", MetricType::Gauge, "Free space on the home's file system.");
         page.sample(&[], space.free as f64);
-        page.family("cryptand_home_size_bytes", Kind::Gauge, "Size of the home's file system.");
+        page.family("cryptand_home_size_bytes", MetricType::Gauge, "Size of the home's file system.");
         page.sample(&[], space.total as f64);
     }
 }
 
 /// The keeper, its registers, and the records under them, as the daemon reported last.
 fn master_keys(page: &mut Page, status: &Status) {
-    page.family("cryptand_keeper_up", Kind::Gauge, "Whether the keeper of the master keys runs.");
+    page.family("cryptand_keeper_up", MetricType::Gauge, "Whether the keeper of the master keys runs.");
     page.sample(&[], f64::from(u8::from(status.keeper_pid.is_some())));
     let rows: Vec<_> =
         status.registers.iter().map(|row| (row, row.domain.to_string(), row.register.name())).collect();
     page.family(
         "cryptand_master_key_loaded",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Whether the keeper holds a current master key; no sample for a domain without any: it is sealed.",
     );
     for (row, domain, register) in &rows {
@@ -183,7 +195,7 @@ fn master_keys(page: &mut Page, status: &Status) {
     }
     page.family(
         "cryptand_master_key_sealed",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Whether the sealed copy has the master keys in use; 0: they are lost if the keeper ends.",
     );
     for (row, domain, register) in &rows {
@@ -191,7 +203,7 @@ fn master_keys(page: &mut Page, status: &Status) {
     }
     page.family(
         "cryptand_records",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Key records by the master key that they are under: current, old, elsewhere (no register holds it), none.",
     );
     for (under, records) in records_by_age(status) {
@@ -215,7 +227,11 @@ fn records_by_age(status: &Status) -> [(&'static str, u64); 4] {
 }
 
 fn states(page: &mut Page, cards: &[Card<'_>]) {
-    page.family("cryptand_card_state", Kind::Gauge, "1 for the state that the card is in, 0 for the others.");
+    page.family(
+        "cryptand_card_state",
+        MetricType::Gauge,
+        "1 for the state that the card is in, 0 for the others.",
+    );
     for card in cards {
         for number in 0.. {
             let Some(possible) = CardState::from_number(number) else { break };
@@ -225,7 +241,7 @@ fn states(page: &mut Page, cards: &[Card<'_>]) {
     }
     page.family(
         "cryptand_card_restarts_total",
-        Kind::Counter,
+        MetricType::Counter,
         "Times that the card had to be started again.",
     );
     for card in cards {
@@ -236,14 +252,14 @@ fn states(page: &mut Page, cards: &[Card<'_>]) {
 /// A metric family with one sample for each card.
 struct CardFamily {
     name: &'static str,
-    kind: Kind,
+    kind: MetricType,
     help: &'static str,
     value: fn(&CardLook, &Snapshot) -> f64,
 }
 
 const fn card_family(
     name: &'static str,
-    kind: Kind,
+    kind: MetricType,
     help: &'static str,
     value: fn(&CardLook, &Snapshot) -> f64,
 ) -> CardFamily {
@@ -253,71 +269,82 @@ const fn card_family(
 const CARD_FAMILIES: [CardFamily; 16] = [
     card_family(
         "cryptand_card_domains_with_keys",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Domains of which the card holds a master key.",
         |_, seen| seen.registers.domains().count() as f64,
     ),
     card_family(
         "cryptand_card_generation",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Counts the processes that have been this card: its counters begin anew with each.",
         |_, seen| seen.counters.generation as f64,
     ),
-    card_family("cryptand_card_queues", Kind::Gauge, "Queues attached.", |look, _| look.row.queues.into()),
-    card_family("cryptand_card_waiting_requests", Kind::Gauge, "Requests that wait or run.", |_, seen| {
-        seen.counters.queue_length as f64
+    card_family("cryptand_card_queues", MetricType::Gauge, "Queues attached.", |look, _| {
+        look.row.queues.into()
     }),
-    card_family("cryptand_card_requests_total", Kind::Counter, "Requests answered.", |_, seen| {
+    card_family(
+        "cryptand_card_waiting_requests",
+        MetricType::Gauge,
+        "Requests that wait or run.",
+        |_, seen| seen.counters.queue_length as f64,
+    ),
+    card_family("cryptand_card_requests_total", MetricType::Counter, "Requests answered.", |_, seen| {
         seen.counters.requests as f64
     }),
     card_family(
         "cryptand_card_refused_requests_total",
-        Kind::Counter,
+        MetricType::Counter,
         "Requests refused before they ran.",
         |_, seen| seen.counters.refused as f64,
     ),
-    card_family("cryptand_card_batches_total", Kind::Counter, "Batches run.", |_, seen| {
+    card_family("cryptand_card_batches_total", MetricType::Counter, "Batches run.", |_, seen| {
         seen.counters.batches as f64
     }),
     card_family(
         "cryptand_card_batch_requests_total",
-        Kind::Counter,
+        MetricType::Counter,
         "Sum of the number of requests of each batch; divided by the batches, their fill.",
         |_, seen| seen.total.counts.requests as f64,
     ),
-    card_family("cryptand_card_busy_seconds_total", Kind::Counter, "Time spent on batches.", |_, seen| {
-        seen.counters.busy_ns as f64 / 1e9
-    }),
+    card_family(
+        "cryptand_card_busy_seconds_total",
+        MetricType::Counter,
+        "Time spent on batches.",
+        |_, seen| seen.counters.busy_ns as f64 / 1e9,
+    ),
     card_family(
         "cryptand_card_polls_total",
-        Kind::Counter,
+        MetricType::Counter,
         "Sweeps over the queues while idle.",
         |_, seen| seen.counters.polls as f64,
     ),
-    card_family("cryptand_card_sleeps_total", Kind::Counter, "Times that it went to sleep.", |_, seen| {
-        seen.counters.sleeps as f64
-    }),
+    card_family(
+        "cryptand_card_sleeps_total",
+        MetricType::Counter,
+        "Times that it went to sleep.",
+        |_, seen| seen.counters.sleeps as f64,
+    ),
     card_family(
         "cryptand_card_wakeups_total",
-        Kind::Counter,
+        MetricType::Counter,
         "Times that its doorbell woke it.",
         |_, seen| seen.counters.wakeups as f64,
     ),
     card_family(
         "cryptand_card_offences_total",
-        Kind::Counter,
+        MetricType::Counter,
         "Queues ended because their client broke the rules of the link.",
         |_, seen| seen.counters.offences as f64,
     ),
-    card_family("cryptand_card_received_bytes_total", Kind::Counter, "Payload taken in.", |_, seen| {
+    card_family("cryptand_card_received_bytes_total", MetricType::Counter, "Payload taken in.", |_, seen| {
         seen.counters.bytes_in as f64
     }),
-    card_family("cryptand_card_sent_bytes_total", Kind::Counter, "Payload given out.", |_, seen| {
+    card_family("cryptand_card_sent_bytes_total", MetricType::Counter, "Payload given out.", |_, seen| {
         seen.counters.bytes_out as f64
     }),
     card_family(
         "cryptand_card_tenants",
-        Kind::Gauge,
+        MetricType::Gauge,
         "Tenants that the card's process has served or refused.",
         |_, seen| seen.accounts.len() as f64,
     ),
@@ -399,7 +426,7 @@ fn counts(
 ) {
     let all = gather(cards, rows);
     for family in families {
-        page.family(family.name, Kind::Counter, family.help);
+        page.family(family.name, MetricType::Counter, family.help);
         for (card, label, records) in &all {
             page.sample(&labels(card, label), (family.value)(&records.counts));
         }
@@ -413,7 +440,7 @@ fn answers(
     cards: &[Card<'_>],
     rows: impl Fn(&Card<'_>, &Snapshot) -> Rows,
 ) {
-    page.family(family, Kind::Counter, "Requests answered, by the return code of the answer.");
+    page.family(family, MetricType::Counter, "Requests answered, by the return code of the answer.");
     for (card, label, records) in gather(cards, rows) {
         for (code, count) in records.counts.answers() {
             let code = code.to_string();
@@ -452,14 +479,14 @@ fn times(page: &mut Page, of: &str, cards: &[Card<'_>], rows: impl Fn(&Card<'_>,
     };
     let all = gather(cards, rows);
     for (name, help, is_queue) in [(names[0], QUEUE, true), (names[1], SERVICE, false)] {
-        page.family(name, Kind::Histogram, help);
+        page.family(name, MetricType::Histogram, help);
         for (card, label, records) in &all {
             let times = if is_queue { &records.queue } else { &records.service };
             page.histogram(&labels(card, label), times);
         }
     }
     for (name, help, is_queue) in [(names[2], QUEUE_LONGEST, true), (names[3], SERVICE_LONGEST, false)] {
-        page.family(name, Kind::Gauge, help);
+        page.family(name, MetricType::Gauge, help);
         for (card, label, records) in &all {
             let times = if is_queue { &records.queue } else { &records.service };
             page.sample(&labels(card, label), times.longest_ns().unwrap_or(0) as f64 / 1e9);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// Type of a metric family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricType {
     /// Counter: a value that only grows, except at a restart; its name ends in `_total`.
     Counter,
     /// Gauge: a value that rises and falls.
@@ -27,11 +27,11 @@ pub struct Page {
 
 impl Page {
     /// Begins a family: all its samples follow.
-    pub fn family(&mut self, name: &'static str, kind: Kind, help: &str) {
+    pub fn family(&mut self, name: &'static str, kind: MetricType, help: &str) {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricType::Counter => "counter",
+            MetricType::Gauge => "gauge",
+            MetricType::Histogram => "histogram",
         };
         self.family = name;
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn values_of_labels_are_any_text() {
         let mut page = Page::default();
-        page.family("some_total", Kind::Counter, "A text with \\ and\na line.");
+        page.family("some_total", MetricType::Counter, "A text with \\ and\na line.");
         page.sample(&[("tenant", "a\"b\\c\nd"), ("card", "0")], 3.0);
         page.sample(&[], 0.5);
         let expected = "# HELP some_total A text with \\\\ and\\na line.\n# TYPE some_total counter\n\
@@ -99,7 +99,7 @@ mod tests {
             times.record(ns);
         }
         let mut page = Page::default();
-        page.family("some_seconds", Kind::Histogram, "Times.");
+        page.family("some_seconds", MetricType::Histogram, "Times.");
         page.histogram(&[("card", "1")], &times);
         let text = page.finish();
         for line in [

@@ -2,7 +2,7 @@
 
 use super::call::Taken;
 use wire::bounds::KEYWORD_BYTES;
-use wire::point::{Kind, Point, keywords};
+use wire::point::{Point, PointEffect, keywords};
 use wire::verb::Verb;
 use wire::{Codes, code};
 
@@ -79,9 +79,9 @@ fn points(verb: Verb, words: &[[u8; KEYWORD_BYTES]], controls: &[Point]) -> Stri
             needed.push(point);
         }
     }
-    let name = |point: &Point| match point.entry().kind {
-        Kind::Permits => point.entry().name.to_owned(),
-        Kind::Forbids => format!("{} lifted", point.entry().name),
+    let name = |point: &Point| match point.entry().effect {
+        PointEffect::Permits => point.entry().name.to_owned(),
+        PointEffect::Forbids => format!("{} lifted", point.entry().name),
     };
     let names: Vec<String> = needed.iter().map(name).collect();
     let text = format!(

@@ -9,7 +9,7 @@ use crate::messages::keys::of_file;
 use crate::{messages, session};
 use cardkeys::{LabelKey, Role};
 use facility::Facility;
-use facility::keys::Kind;
+use facility::keys::NamedKind;
 use keyring::CardPlace;
 use keyring::store::first_user_id;
 use openpgp::certificate::Certificate;
@@ -30,7 +30,7 @@ pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
         let label = label(text)?;
         let signs = role == Role::Primary && has_two;
         let usage = if signs { Usage::SignatureOnly } else { Usage::KeyManagement };
-        let kind = Kind::Rsa(2048, usage, Form::CrtAes);
+        let kind = NamedKind::Rsa(2048, usage, Form::CrtAes);
         key::generate_where_missing(&facility, &label, kind, typed.domain)?;
         LabelKey::fresh(facility.clone(), typed.domain, label, role, what.is_v6, what.created)
             .map_err(|cause| cards::failed(text, cause))

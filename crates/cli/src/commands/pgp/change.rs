@@ -14,7 +14,7 @@ use crate::prompt;
 use keyring::Keyring;
 use keyring::store::{first_user_id, printable};
 use openpgp::certificate::Certificate;
-use openpgp::generate::{self, GenerateError, Kind, NewKey, Reason};
+use openpgp::generate::{self, CertificateAlgorithms, GenerateError, NewKey, Reason};
 use openpgp::{Passphrase, PrivateKey, Timestamp};
 use std::sync::Arc;
 
@@ -49,17 +49,17 @@ pub fn warn_of_twins(store: &Keyring, what: &NewKey) -> Result<(), Failure> {
 /// The new key that the command line describes, without the place of its private keys.
 pub fn new_key(typed: &Generate) -> Result<NewKey, Failure> {
     let kind = match typed.algorithm {
-        KeyAlgorithm::Curve25519 => Kind::Curve25519,
-        KeyAlgorithm::Rsa2048 => Kind::Rsa { bits: 2048 },
-        KeyAlgorithm::Rsa3072 => Kind::Rsa { bits: 3072 },
-        KeyAlgorithm::Rsa4096 => Kind::Rsa { bits: 4096 },
-        KeyAlgorithm::P256 => Kind::P256,
-        KeyAlgorithm::P384 => Kind::P384,
-        KeyAlgorithm::P521 => Kind::P521,
-        KeyAlgorithm::Curve448 => Kind::Curve448,
-        KeyAlgorithm::PostQuantum => Kind::MlDsa65MlKem768,
+        KeyAlgorithm::Curve25519 => CertificateAlgorithms::Curve25519,
+        KeyAlgorithm::Rsa2048 => CertificateAlgorithms::Rsa { bits: 2048 },
+        KeyAlgorithm::Rsa3072 => CertificateAlgorithms::Rsa { bits: 3072 },
+        KeyAlgorithm::Rsa4096 => CertificateAlgorithms::Rsa { bits: 4096 },
+        KeyAlgorithm::P256 => CertificateAlgorithms::P256,
+        KeyAlgorithm::P384 => CertificateAlgorithms::P384,
+        KeyAlgorithm::P521 => CertificateAlgorithms::P521,
+        KeyAlgorithm::Curve448 => CertificateAlgorithms::Curve448,
+        KeyAlgorithm::PostQuantum => CertificateAlgorithms::MlDsa65MlKem768,
     };
-    let needs_v6 = matches!(kind, Kind::MlDsa65MlKem768 | Kind::Curve448);
+    let needs_v6 = matches!(kind, CertificateAlgorithms::MlDsa65MlKem768 | CertificateAlgorithms::Curve448);
     let is_v6 = typed.version.map_or(needs_v6, |version| version == 6);
     if is_v6 && typed.for_gnupg {
         return Err(Failure::Usage(

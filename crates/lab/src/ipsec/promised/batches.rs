@@ -3,7 +3,7 @@
 use super::sides::{Bench, rate, us_a_packet_and_end};
 use crate::experiment::promise::Measure;
 use crate::ipsec::suite::Suite;
-use crate::ipsec::tunnel::{Kind, Tunnel};
+use crate::ipsec::tunnel::{Tunnel, TunnelKind};
 use crate::kit::statistics::median;
 use crate::load::LabError;
 use traffic::namespaces::End;
@@ -15,7 +15,7 @@ const BYTES: u32 = 64;
 
 /// Packets a second and processor time by batch.
 pub(super) fn batches(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    let tunnel = Tunnel::start(&bench.desk, Kind::ours(Suite::Gcm))?;
+    let tunnel = Tunnel::start(&bench.desk, TunnelKind::ours(Suite::Gcm))?;
     let mut rows = Vec::new();
     for offered in RATES {
         let load = Load { workload: Workload::Udp, request: Some(BYTES), rate: offered, ..Load::default() };

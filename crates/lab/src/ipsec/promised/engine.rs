@@ -6,7 +6,7 @@ use crate::cards::{bound, own};
 use crate::experiment::promise::{Measure, Promise};
 use crate::ipsec::desk::beside;
 use crate::ipsec::suite::Suite;
-use crate::ipsec::tunnel::Kind;
+use crate::ipsec::tunnel::TunnelKind;
 use crate::kit::statistics::{compare, median};
 use crate::load::LabError;
 use serde::de::DeserializeOwned;
@@ -121,7 +121,7 @@ pub(super) fn lookups(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let arguments = [(5 * ROUNDS).to_string(), "csv".to_owned()];
     let runs: Vec<Vec<(String, f64, f64)>> =
         (0..bench.effort.rounds).map(|_| run(bench, LOOKUPS, &arguments)).collect::<Result<_, _>>()?;
-    let kind = Kind::ours(Suite::Gcm);
+    let kind = TunnelKind::ours(Suite::Gcm);
     let load = Load { workload: Workload::Udp, request: Some(1372), ..Load::default() };
     let sides = bench.sides(&[kind], &load)?;
     let whole = of(&sides, kind).map_or(f64::NAN, |side| 1e3 * median(&side.values(us_a_packet_and_end)));

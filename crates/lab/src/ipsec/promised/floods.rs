@@ -4,7 +4,7 @@ use super::sides::Bench;
 use crate::experiment::promise::{Measure, Promise};
 use crate::ipsec::flood::{Packets, flood};
 use crate::ipsec::suite::Suite;
-use crate::ipsec::tunnel::{Kind, Tunnel};
+use crate::ipsec::tunnel::{Tunnel, TunnelKind};
 use crate::kit::statistics::compare;
 use crate::load::LabError;
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ pub(super) fn floods(bench: &Bench) -> Result<Vec<Measure>, LabError> {
                 return Err(LabError::Interrupted);
             }
             // A new tunnel each time: sequence numbers begin anew.
-            let tunnel = Tunnel::start(&bench.desk, Kind::ours(SUITE))?;
+            let tunnel = Tunnel::start(&bench.desk, TunnelKind::ours(SUITE))?;
             let flooded = flood(&tunnel, SUITE, Packets::ALL[at], bench.effort.seconds)?;
             times[at].push(1e9 * flooded.processor_s / flooded.packets as f64);
             handled[at] += flooded.packets;

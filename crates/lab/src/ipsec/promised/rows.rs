@@ -3,7 +3,7 @@
 use super::sides::{Bench, Figure, Side, gbit, of, p50, rate, row, seconds_a_gb, us_a_packet_and_end};
 use crate::experiment::promise::{Measure, Promise};
 use crate::ipsec::suite::Suite;
-use crate::ipsec::tunnel::Kind;
+use crate::ipsec::tunnel::TunnelKind;
 use crate::kit::statistics::median;
 use crate::load::LabError;
 use traffic::{Load, Workload};
@@ -33,11 +33,11 @@ fn ours(sides: &[Side]) -> Result<&Side, LabError> {
 
 /// One stream under AES-128-GCM: rates and processor time beside both peers, and without a tunnel.
 pub(super) fn stream_gcm(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    let (libipsec, wireguard) = (Kind::Libipsec(Suite::Gcm), Kind::Wireguard);
-    let kinds = [Kind::ours(Suite::Gcm), libipsec, wireguard, Kind::Plain];
+    let (libipsec, wireguard) = (TunnelKind::Libipsec(Suite::Gcm), TunnelKind::Wireguard);
+    let kinds = [TunnelKind::ours(Suite::Gcm), libipsec, wireguard, TunnelKind::Plain];
     let sides = bench.sides(&kinds, &load(Workload::Stream))?;
     let own = ours(&sides)?;
-    let [libipsec, wireguard, plain] = [libipsec, wireguard, Kind::Plain].map(|kind| of(&sides, kind));
+    let [libipsec, wireguard, plain] = [libipsec, wireguard, TunnelKind::Plain].map(|kind| of(&sides, kind));
     let name = |what: &str, peer: &str| format!("one TCP stream, AES-128-GCM: {what} against {peer}");
     let theirs =
         |side: Option<&Side>| side.map_or(String::new(), |side| format!("peer: {}", side.where_it_goes()));
@@ -56,7 +56,7 @@ pub(super) fn stream_gcm(bench: &Bench) -> Result<Vec<Measure>, LabError> {
 
 /// One stream under AES-CBC with HMAC-SHA-1.
 pub(super) fn stream_cbc(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    let (own, libipsec) = (Kind::ours(Suite::CbcSha1), Kind::Libipsec(Suite::CbcSha1));
+    let (own, libipsec) = (TunnelKind::ours(Suite::CbcSha1), TunnelKind::Libipsec(Suite::CbcSha1));
     let sides = bench.sides(&[own, libipsec], &load(Workload::Stream))?;
     let (own, libipsec) = (ours(&sides)?, of(&sides, libipsec));
     let name = "one TCP stream, AES-128-CBC + SHA-1";
@@ -68,9 +68,14 @@ pub(super) fn stream_cbc(bench: &Bench) -> Result<Vec<Measure>, LabError> {
 }
 
 /// Requests of 200 bytes with responses of 32,768 bytes over 8 connections.
-fn rr(bench: &Bench, suite: Suite, promised: (f64, f64), others: &[Kind]) -> Result<Vec<Measure>, LabError> {
-    let (own, libipsec) = (Kind::ours(suite), Kind::Libipsec(suite));
-    let kinds: Vec<Kind> = [own, libipsec].into_iter().chain(others.iter().copied()).collect();
+fn rr(
+    bench: &Bench,
+    suite: Suite,
+    promised: (f64, f64),
+    others: &[TunnelKind],
+) -> Result<Vec<Measure>, LabError> {
+    let (own, libipsec) = (TunnelKind::ours(suite), TunnelKind::Libipsec(suite));
+    let kinds: Vec<TunnelKind> = [own, libipsec].into_iter().chain(others.iter().copied()).collect();
     let load = Load { request: Some(200), response: Some(32_768), connections: 8, ..load(Workload::Rr) };
     let sides = bench.sides(&kinds, &load)?;
     let (own, libipsec) = (ours(&sides)?, of(&sides, libipsec));
@@ -95,7 +100,7 @@ fn rr(bench: &Bench, suite: Suite, promised: (f64, f64), others: &[Kind]) -> Res
 
 /// [`rr`] under AES-128-GCM.
 pub(super) fn rr_gcm(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    rr(bench, Suite::Gcm, (3.5, 5.0), &[Kind::Wireguard, Kind::Plain])
+    rr(bench, Suite::Gcm, (3.5, 5.0), &[TunnelKind::Wireguard, TunnelKind::Plain])
 }
 
 /// [`rr`] under AES-CBC with HMAC-SHA-1.
@@ -110,11 +115,16 @@ pub(super) fn rr_tdes(bench: &Bench) -> Result<Vec<Measure>, LabError> {
 
 /// One request of 200 bytes at a time, with a response of the same length.
 pub(super) fn ping(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    let kinds = [Kind::ours(Suite::Gcm), Kind::Libipsec(Suite::Gcm), Kind::Wireguard, Kind::Plain];
+    let kinds = [
+        TunnelKind::ours(Suite::Gcm),
+        TunnelKind::Libipsec(Suite::Gcm),
+        TunnelKind::Wireguard,
+        TunnelKind::Plain,
+    ];
     let sides = bench.sides(&kinds, &load(Workload::Ping))?;
     let own = ours(&sides)?;
     let rows = kinds.iter().skip(1).map(|kind| {
-        let promise = matches!(kind, Kind::Libipsec(_)).then_some((Promise::RatioAtMost(0.4), 0.25));
+        let promise = matches!(kind, TunnelKind::Libipsec(_)).then_some((Promise::RatioAtMost(0.4), 0.25));
         let name = format!("ping-pong of 200 bytes, AES-128-GCM: median, beside {}", kind.name());
         row(&name, "us there and back", p50, (own, of(&sides, *kind)), promise)
     });
@@ -124,14 +134,14 @@ pub(super) fn ping(bench: &Bench) -> Result<Vec<Measure>, LabError> {
 /// Datagrams of 64 bytes: as many as the tunnel takes, and at a rate that all sides carry, at which each datagram wakes
 /// both data planes.
 pub(super) fn small(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    let (own, libipsec) = (Kind::ours(Suite::Gcm), Kind::Libipsec(Suite::Gcm));
+    let (own, libipsec) = (TunnelKind::ours(Suite::Gcm), TunnelKind::Libipsec(Suite::Gcm));
     let mut rows = Vec::new();
     for (title, at, promise) in [
         ("as many as go".to_owned(), None, at_most(0.25, 1.0 / 6.0)),
         (format!("{SMALL_RATE} a second"), Some(SMALL_RATE), None),
     ] {
         let udp = Load { request: Some(64), rate: at, ..load(Workload::Udp) };
-        let sides = bench.sides(&[own, libipsec, Kind::Wireguard], &udp)?;
+        let sides = bench.sides(&[own, libipsec, TunnelKind::Wireguard], &udp)?;
         let own = ours(&sides)?;
         let name = format!("64-byte UDP, {title}, AES-128-GCM: processor time");
         let unit = "us a packet and end";
@@ -140,7 +150,7 @@ pub(super) fn small(bench: &Bench) -> Result<Vec<Measure>, LabError> {
             let theirs = theirs.map_or(String::new(), |peer| format!("; peer: {}", lost(peer)));
             format!("{}; {}{theirs}", own.where_it_goes(), lost(own))
         };
-        let [libipsec, wireguard] = [libipsec, Kind::Wireguard].map(|kind| of(&sides, kind));
+        let [libipsec, wireguard] = [libipsec, TunnelKind::Wireguard].map(|kind| of(&sides, kind));
         rows.push(
             row(&name, unit, us_a_packet_and_end, (own, libipsec), promise).bounded_by(bound(libipsec)),
         );
@@ -159,7 +169,7 @@ fn lost(side: &Side) -> String {
 
 /// Datagrams of each length, as many as the tunnel takes.
 pub(super) fn sizes(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    let kinds = [Kind::ours(Suite::Gcm), Kind::Libipsec(Suite::Gcm), Kind::Wireguard];
+    let kinds = [TunnelKind::ours(Suite::Gcm), TunnelKind::Libipsec(Suite::Gcm), TunnelKind::Wireguard];
     let mut rows = Vec::new();
     for size in SIZES {
         let sides = bench.sides(&kinds, &Load { request: Some(size), ..load(Workload::Udp) })?;
@@ -178,7 +188,7 @@ pub(super) fn sizes(bench: &Bench) -> Result<Vec<Measure>, LabError> {
 
 /// Two connections over one SA, which one or two threads of each end carry.
 pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    let kind = |threads| Kind::Ours { suite: Suite::Gcm, threads, level: None };
+    let kind = |threads| TunnelKind::Ours { suite: Suite::Gcm, threads, level: None };
     let load = Load { connections: 8, threads: 2, ..load(Workload::Stream) };
     let sides = bench.sides(&[kind(2), kind(1)], &load)?;
     let (two, one) = (ours(&sides)?, of(&sides, kind(1)));
@@ -193,7 +203,7 @@ pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
 pub(super) fn kernel(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let mut rows = Vec::new();
     for suite in [Suite::Gcm, Suite::CbcSha1] {
-        let kinds = [Kind::ours(suite), Kind::Kernel(suite)];
+        let kinds = [TunnelKind::ours(suite), TunnelKind::Kernel(suite)];
         let sides = bench.sides(&kinds, &load(Workload::Stream))?;
         let own = ours(&sides)?;
         let name = format!("beside the kernel's ESP: one TCP stream, {}", suite.name());

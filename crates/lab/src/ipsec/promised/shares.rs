@@ -5,7 +5,7 @@ use super::engine;
 use super::sides::{Bench, Side, of, processor_s};
 use crate::experiment::promise::Measure;
 use crate::ipsec::suite::Suite;
-use crate::ipsec::tunnel::Kind;
+use crate::ipsec::tunnel::TunnelKind;
 use crate::kit::statistics::median;
 use crate::load::LabError;
 use traffic::namespaces::End;
@@ -43,7 +43,7 @@ pub(super) fn shares(bench: &Bench) -> Result<Vec<Measure>, LabError> {
     let crypto = engine::crypto(bench)?;
     let mut rows = Vec::new();
     for suite in [Suite::Gcm, Suite::CbcSha1, Suite::TdesSha1] {
-        let kind = Kind::ours(suite);
+        let kind = TunnelKind::ours(suite);
         let sides = bench.sides(&[kind], &Load { workload: Workload::Stream, ..Load::default() })?;
         if let Some(side) = of(&sides, kind) {
             rows.extend(of_suite(suite, side, crypto(suite)));

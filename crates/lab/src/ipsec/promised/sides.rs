@@ -3,7 +3,7 @@
 use crate::experiment::groups::Effort;
 use crate::experiment::promise::{Measure, Promise};
 use crate::ipsec::desk::Desk;
-use crate::ipsec::tunnel::{Kind, Tunnel};
+use crate::ipsec::tunnel::{Tunnel, TunnelKind};
 use crate::kit::statistics::{compare, median};
 use crate::load::LabError;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use traffic::{Load, ProcessTime, Report};
 
 /// Warm-up of a side as a share of its time; it is not counted.
 const WARM_SHARE: f64 = 0.25;
-/// Longest time of a side in a round, in seconds, where a tunnel uses its keys up ([`Kind::uses_keys_up`]): with the
-/// time before it enough for 800,000 packets a second.
+/// Longest time of a side in a round, in seconds, where a tunnel uses its keys up ([`TunnelKind::uses_keys_up`]): with
+/// the time before it enough for 800,000 packets a second.
 pub(super) const KEY_SECONDS_MAX: f64 = 1.0;
 
 /// The programs of the part, and the rounds and seconds of each side.
@@ -27,7 +27,7 @@ pub(super) struct Bench {
 /// The runs of a tunnel, in the order of the rounds.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
-    pub kind: Kind,
+    pub kind: TunnelKind,
     pub runs: Vec<Report>,
     /// The reason if there are no runs.
     pub why: String,
@@ -69,7 +69,7 @@ impl Bench {
 
     /// Drives tunnels in turn; each round begins with the next tunnel. A tunnel whose program is missing or refuses is
     /// a side without runs. If it is the first, which the row is about, that is an error.
-    pub fn sides(&self, kinds: &[Kind], load: &Load) -> Result<Vec<Side>, LabError> {
+    pub fn sides(&self, kinds: &[TunnelKind], load: &Load) -> Result<Vec<Side>, LabError> {
         let mut load = self.timed(load);
         if kinds.iter().any(|kind| kind.uses_keys_up()) {
             load.seconds = load.seconds.min(KEY_SECONDS_MAX);
@@ -143,7 +143,7 @@ fn sum(report: &Report, of: fn(&ProcessTime) -> Option<f64>) -> f64 {
 }
 
 /// The side of this kind; none if no side has it.
-pub(super) fn of(sides: &[Side], kind: Kind) -> Option<&Side> {
+pub(super) fn of(sides: &[Side], kind: TunnelKind) -> Option<&Side> {
     sides.iter().find(|side| side.kind == kind)
 }
 

@@ -4,7 +4,7 @@ use super::FULL_RSA;
 use super::sides::{Bench, Case, Who, of, row};
 use crate::experiment::promise::Measure;
 use crate::load::LabError;
-use crate::tls::desk::Kind;
+use crate::tls::desk::TlsKey;
 use crate::tls::drive::{Data, ResumeBy, Version};
 use crate::tls::server::{Serving, Sessions, Work};
 
@@ -20,14 +20,14 @@ const EPHEMERAL: &str = "ECDHE-RSA-AES128-GCM-SHA256";
 
 /// Full handshakes by TLS 1.3 with RSA-2048.
 pub(super) fn full_rsa(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
-    let case = bench.case(Kind::Rsa2048);
+    let case = bench.case(TlsKey::Rsa2048);
     let name = FULL_RSA.trim_end_matches(ON_A_CARD);
     on_card(bench, &case, name, (2.4, 2.9), Some((1.7, 2.1)))
 }
 
 /// Full handshakes by TLS 1.2 with RSA key exchange, and a request and an answer of 2 KiB.
 pub(super) fn key_exchange(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
-    let case = bench.case(Kind::Rsa2048);
+    let case = bench.case(TlsKey::Rsa2048);
     let mut case = with_suite(case, RSA_EXCHANGE);
     case.drive.group = None;
     case.drive.data = Data::Http { send: EXCHANGED_BYTES };
@@ -37,15 +37,15 @@ pub(super) fn key_exchange(bench: &mut Bench) -> Result<Vec<Measure>, LabError> 
 
 /// Full handshakes by TLS 1.3 with P-256.
 pub(super) fn full_ecdsa(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
-    let case = bench.case(Kind::P256);
+    let case = bench.case(TlsKey::P256);
     on_card(bench, &case, "full TLS 1.3, ECDSA P-256", (1.5, 1.8), None)
 }
 
 /// Full handshakes by TLS 1.3 with RSA-2048 on both sides.
 pub(super) fn client_certificates(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
-    let mut case = bench.case(Kind::Rsa2048);
+    let mut case = bench.case(TlsKey::Rsa2048);
     case.serving.asks_clients = true;
-    case.drive.client = Some(bench.desk.client(Kind::Rsa2048));
+    case.drive.client = Some(bench.desk.client(TlsKey::Rsa2048));
     on_card(bench, &case, "client certificates of RSA-2048, TLS 1.3, RSA-2048", (2.2, 2.7), None)
 }
 
@@ -56,7 +56,7 @@ pub(super) fn resumed(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
         ("resumed TLS 1.3, by ticket", Version::Tls13, (1.6, 1.9)),
         ("resumed TLS 1.2, by ticket", Version::Tls12, (1.0, 1.2)),
     ] {
-        let mut case = bench.case(Kind::Rsa2048);
+        let mut case = bench.case(TlsKey::Rsa2048);
         if version == Version::Tls12 {
             case = with_suite(case, EPHEMERAL);
         }

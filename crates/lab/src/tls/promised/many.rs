@@ -3,7 +3,7 @@
 use super::sides::{Bench, Who};
 use crate::experiment::promise::{Measure, Promise};
 use crate::load::LabError;
-use crate::tls::desk::{Kind, NAME};
+use crate::tls::desk::{NAME, TlsKey};
 use crate::tls::drive::{Data, Drive, Length};
 use crate::tls::server::{KeyHolder, Server, Serving, Work, free};
 use rustix::process::{Signal, kill_process};
@@ -29,7 +29,7 @@ const MIB: f64 = 1024.0 * 1024.0;
 
 /// Memory of a kept connection, of ours and of nginx: at rest, and while it works.
 pub(super) fn connections(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
-    let mut case = bench.case(Kind::Rsa2048);
+    let mut case = bench.case(TlsKey::Rsa2048);
     case.serving.work = Work::Answer(64);
     case.drive.connections = CONNECTIONS;
     case.drive.warm_up = 0.0;
@@ -102,15 +102,16 @@ fn connected(address: SocketAddr) -> usize {
 pub(super) fn certificates(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     let folder = bench.desk.path("many");
     fs::create_dir(&folder).map_err(LabError::io("make a folder for certificates"))?;
-    let names = chains(&bench.desk.chain(Kind::Rsa2048), &folder)?;
+    let names = chains(&bench.desk.chain(TlsKey::Rsa2048), &folder)?;
     let holder = KeyHolder::Cards(bench.cards.folder()?.to_owned());
     let serving = Serving {
         work: Work::Answer(16),
-        ..Serving::handshakes(Kind::Rsa2048, holder, crate::cards::own(0))
+        ..Serving::handshakes(TlsKey::Rsa2048, holder, crate::cards::own(0))
     };
     let address = free()?;
     let settings = serving.settings(&bench.desk, address);
-    let own = format!("[[certificate]]\nchain = {:?}", bench.desk.chain(Kind::Rsa2048).display().to_string());
+    let own =
+        format!("[[certificate]]\nchain = {:?}", bench.desk.chain(TlsKey::Rsa2048).display().to_string());
     let Some((head, tail)) = settings.split_once(&own) else {
         return Err(LabError::Program("settings without a certificate".to_owned()));
     };

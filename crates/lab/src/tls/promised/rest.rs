@@ -9,7 +9,7 @@ use crate::kit::statistics::{compare, median};
 use crate::load::LabError;
 use crate::queues::promised::Groups;
 use crate::tls::cards::{Cards, Wanted};
-use crate::tls::desk::Kind;
+use crate::tls::desk::TlsKey;
 use crate::tls::drive::{Data, Drive, Length};
 use crate::tls::server::{Serving, Work};
 use std::io::{Read, Write};
@@ -32,7 +32,7 @@ pub(super) fn bulk(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     let share = (bench.effort.seconds / 1.0).min(1.0);
     let bytes = ((BULK_BYTES as f64 * share) as u64).max(BULK_BYTES_MIN);
     let backend = bound(own(1), || backend(bytes))?;
-    let mut case = bench.case(Kind::Rsa2048);
+    let mut case = bench.case(TlsKey::Rsa2048);
     case.serving.work = Work::Backend(backend);
     case.drive = Drive {
         connections: 1,
@@ -66,7 +66,7 @@ const FORWARDED_BYTES: u64 = 2048;
 /// Full handshakes, and 2 KiB each way to and from a backend, a connection each.
 pub(super) fn forwarded(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
     let backend = bound(own(1), echo)?;
-    let mut case = bench.case(Kind::Rsa2048);
+    let mut case = bench.case(TlsKey::Rsa2048);
     case.serving.work = Work::Backend(backend);
     let (send, receive) = (FORWARDED_BYTES, FORWARDED_BYTES);
     case.drive.data = Data::Messages { send, receive, messages: 1, packets: 1 };
@@ -133,7 +133,7 @@ fn backend(bytes: u64) -> Result<SocketAddr, LabError> {
 
 /// The fill of passes, wherever loop and card run.
 pub(super) fn fill(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
-    let case = bench.case(Kind::Rsa2048);
+    let case = bench.case(TlsKey::Rsa2048);
     let mut rows = vec![filled("on one processor", &bench.sides(&case, &[Who::Card])?, String::new())];
     if processors_online() > 1 {
         let wanted = Wanted { cards: 1, processor: own(1), timings: None };
@@ -169,7 +169,7 @@ fn filled(place: &str, sides: &[Side], means: String) -> Measure {
 
 /// One connection at a time: what the way to a card adds to a handshake.
 pub(super) fn lonely(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
-    let mut case = bench.case(Kind::Rsa2048);
+    let mut case = bench.case(TlsKey::Rsa2048);
     case.drive.connections = 1;
     let sides = bench.sides(&case, &[Who::Nginx, Who::Process, Who::Card])?;
     let (Some(card), Some(process)) = (of(&sides, Who::Card), of(&sides, Who::Process)) else {
@@ -212,7 +212,7 @@ pub(super) fn both_processors(bench: &mut Bench) -> Result<Vec<Measure>, LabErro
 }
 
 fn on_all(bench: &Bench, processors: usize) -> Result<Vec<Measure>, LabError> {
-    let case = bench.case(Kind::Rsa2048);
+    let case = bench.case(TlsKey::Rsa2048);
     let case = Case {
         serving: Serving { loops: processors, processor: None, ..case.serving },
         drive: Drive { threads: processors, processor: None, ..case.drive },
@@ -265,7 +265,7 @@ fn on_all(bench: &Bench, processors: usize) -> Result<Vec<Measure>, LabError> {
 
 /// The hybrid group, and what it costs beside X25519.
 pub(super) fn hybrid(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
-    let plain = bench.case(Kind::Rsa2048);
+    let plain = bench.case(TlsKey::Rsa2048);
     let mut hybrid = plain.clone();
     hybrid.drive.group = Some("X25519MLKEM768".to_owned());
     let Some(server) = bench.serve(&plain, Who::Card)? else { return Ok(Vec::new()) };

@@ -5,7 +5,7 @@ use crate::cards::{bound, own};
 use crate::experiment::promise::Measure;
 use crate::kit::statistics::median;
 use crate::load::{LabError, keys};
-use crate::tls::desk::Kind;
+use crate::tls::desk::TlsKey;
 use peers::{RsaNumbers, aws_lc_ffi as aws};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -59,12 +59,12 @@ impl Shares {
 
 /// The shares of a full handshake by TLS 1.3, RSA-2048 on a card.
 pub(super) fn shares(bench: &mut Bench) -> Result<Vec<Measure>, LabError> {
-    let case = bench.case(Kind::Rsa2048);
+    let case = bench.case(TlsKey::Rsa2048);
     let sides = bench.sides(&case, &[Who::Process, Who::Card])?;
     let (Some(card), Some(process)) = (of(&sides, Who::Card), of(&sides, Who::Process)) else {
         return Ok(Vec::new());
     };
-    let Some(key) = bench.engine_us(Kind::Rsa2048)? else { return Ok(Vec::new()) };
+    let Some(key) = bench.engine_us(TlsKey::Rsa2048)? else { return Ok(Vec::new()) };
     let (key_in_process, agreement) = bound(own(0), || Some((one_private()?, one_agreement())))
         .ok_or_else(|| LabError::Program("a test key that is none".to_owned()))?;
     let all = card.values(|ran| ran.driven.us_per_transaction());

@@ -8,7 +8,7 @@ use crate::load::LabError;
 use crate::load::operation::{Operation, RsaForm};
 use crate::load::{Interface, Workload};
 use crate::tls::cards::{Cards, Wanted};
-use crate::tls::desk::{Desk, Kind, PACKAGES};
+use crate::tls::desk::{Desk, PACKAGES, TlsKey};
 use crate::tls::drive::{Drive, Driven, Length, Version};
 use crate::tls::server::{KeyHolder, Server, Serving, free};
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ impl Bench {
     }
 
     /// Full handshakes by TLS 1.3 with a kind of key, on the servers' processor.
-    pub fn case(&self, kind: Kind) -> Case {
+    pub fn case(&self, kind: TlsKey) -> Case {
         let mut drive = Drive::handshakes("", &self.desk.chain(kind), Length::Seconds(self.effort.seconds));
         drive.warm_up = WARM_SHARE * self.effort.seconds;
         drive.processor = own(1);
@@ -135,8 +135,8 @@ impl Bench {
     }
 
     /// Microseconds of one RSA-2048 private operation of the engine, eight at a time, on the servers' processor.
-    pub fn engine_us(&mut self, kind: Kind) -> Result<Option<f64>, LabError> {
-        if kind != Kind::Rsa2048 {
+    pub fn engine_us(&mut self, kind: TlsKey) -> Result<Option<f64>, LabError> {
+        if kind != TlsKey::Rsa2048 {
             return Ok(None);
         }
         if self.rsa2048.is_none() {

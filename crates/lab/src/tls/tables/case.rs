@@ -2,7 +2,7 @@
 
 use crate::queues::models::{Model, Rates, TimedCard};
 use crate::queues::shared::window_us;
-use crate::tls::desk::Kind;
+use crate::tls::desk::TlsKey;
 
 /// A published table, or one of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -231,7 +231,7 @@ pub struct Case {
     /// The place of the key, and the cards.
     pub engine: Engine,
     /// Kind of the key.
-    pub kind: Kind,
+    pub kind: TlsKey,
     /// The cipher suite.
     pub suite: Suite,
     /// Whether all but the first connections resume a session by its ID.
@@ -269,7 +269,7 @@ fn case(table: Table, name: &str, engine: Engine, rows: &[&str]) -> Case {
         name: name.to_owned(),
         rows: rows.iter().map(|row| (*row).to_owned()).collect(),
         engine,
-        kind: Kind::Rsa1024,
+        kind: TlsKey::Rsa1024,
         suite: Suite::Rc4Md5,
         resumes: false,
         clients: false,
@@ -466,10 +466,10 @@ fn tpf() -> Vec<Case> {
     };
     // Rates of one card by form and length of the key: `z990.4.4.pka.pkd-*`, with one job and with eight.
     let mut all = vec![
-        start("CRT, 1024 bits", pace(205.0, 1093.0), Kind::Rsa1024, "ztpf.ssl-start-1.crt-1024").quick(),
-        start("ME, 1024 bits", pace(103.0, 544.0), Kind::Rsa1024, "ztpf.ssl-start-1.me-1024").quick(),
-        start("CRT, 2048 bits", pace(53.0, 268.0), Kind::Rsa2048, "ztpf.ssl-start-1.crt-2048"),
-        start("ME, 2048 bits", pace(13.0, 69.0), Kind::Rsa2048, "ztpf.ssl-start-1.me-2048"),
+        start("CRT, 1024 bits", pace(205.0, 1093.0), TlsKey::Rsa1024, "ztpf.ssl-start-1.crt-1024").quick(),
+        start("ME, 1024 bits", pace(103.0, 544.0), TlsKey::Rsa1024, "ztpf.ssl-start-1.me-1024").quick(),
+        start("CRT, 2048 bits", pace(53.0, 268.0), TlsKey::Rsa2048, "ztpf.ssl-start-1.crt-2048"),
+        start("ME, 2048 bits", pace(13.0, 69.0), TlsKey::Rsa2048, "ztpf.ssl-start-1.me-2048"),
     ];
     for (name, shares, row) in [
         ("both shared", Shares::Both, "ztpf.ssl-start-2"),
@@ -555,13 +555,13 @@ fn today() -> Vec<Case> {
     let mut all = Vec::new();
     for (place, engine) in [("card", card), ("process", process)] {
         let name = |what: &str| format!("{what}, {place}");
-        all.push(one(&name("RSA-1024 key exchange, RC4-MD5"), engine, Kind::Rsa1024, Suite::Rc4Md5));
-        all.push(one(&name("RSA-1024 key exchange, AES128-SHA"), engine, Kind::Rsa1024, Suite::Aes128Sha));
-        all.push(one(&name("RSA-2048 key exchange, AES128-GCM"), engine, Kind::Rsa2048, Suite::Aes128Gcm));
-        all.push(one(&name("TLS 1.3, RSA-2048"), engine, Kind::Rsa2048, Suite::Tls13).quick());
-        all.push(one(&name("TLS 1.3, ECDSA P-256"), engine, Kind::P256, Suite::Tls13).quick());
+        all.push(one(&name("RSA-1024 key exchange, RC4-MD5"), engine, TlsKey::Rsa1024, Suite::Rc4Md5));
+        all.push(one(&name("RSA-1024 key exchange, AES128-SHA"), engine, TlsKey::Rsa1024, Suite::Aes128Sha));
+        all.push(one(&name("RSA-2048 key exchange, AES128-GCM"), engine, TlsKey::Rsa2048, Suite::Aes128Gcm));
+        all.push(one(&name("TLS 1.3, RSA-2048"), engine, TlsKey::Rsa2048, Suite::Tls13).quick());
+        all.push(one(&name("TLS 1.3, ECDSA P-256"), engine, TlsKey::P256, Suite::Tls13).quick());
     }
-    let clients = one("TLS 1.3, RSA-2048, client certificates", card, Kind::Rsa2048, Suite::Tls13);
+    let clients = one("TLS 1.3, RSA-2048, client certificates", card, TlsKey::Rsa2048, Suite::Tls13);
     all.push(clients.of_clients());
     all
 }
@@ -597,6 +597,6 @@ mod tests {
     #[test]
     fn old_suites_are_asked_for_by_gnutls() {
         assert!(Suite::Rc4Md5.is_gnutls() && Suite::Aes128Sha.is_gnutls() && !Suite::Tls13.is_gnutls());
-        assert!(cases().iter().all(|case| case.kind != Kind::P256 || case.suite == Suite::Tls13));
+        assert!(cases().iter().all(|case| case.kind != TlsKey::P256 || case.suite == Suite::Tls13));
     }
 }

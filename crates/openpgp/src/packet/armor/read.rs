@@ -1,6 +1,6 @@
 //! Reading armor: finds a block, and decodes its base64.
 
-use super::{DASHES, END, Kind, UTF8_MARK, without_space};
+use super::{ArmorKind, DASHES, END, UTF8_MARK, without_space};
 use crate::packet::PacketError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 #[derive(Clone, Debug)]
 pub struct Dearmorer {
     state: State,
-    kind: Option<Kind>,
+    kind: Option<ArmorKind>,
     /// The part of the current line that was read, outside of data.
     line: Vec<u8>,
     /// Characters of data that are not decoded yet, fewer than four.
@@ -57,7 +57,7 @@ impl Dearmorer {
     }
 
     /// The kind of block, once its first line was read.
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<ArmorKind> {
         self.kind
     }
 
@@ -122,10 +122,10 @@ impl Dearmorer {
         match self.state {
             State::Before => {
                 let line = line.strip_prefix(UTF8_MARK).filter(|_| self.line_number == 1).unwrap_or(line);
-                self.kind = Kind::of_first_line(line);
+                self.kind = ArmorKind::of_first_line(line);
                 match self.kind {
                     None => {}
-                    Some(Kind::SignedMessage) => self.state = State::Done,
+                    Some(ArmorKind::SignedMessage) => self.state = State::Done,
                     Some(_) => self.state = State::Headers,
                 }
             }

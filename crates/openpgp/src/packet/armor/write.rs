@@ -1,14 +1,14 @@
 //! Writing armor: packets as a block of base64, with a checksum if asked for.
 
 use super::checksum::Checksum;
-use super::{BEGIN, DASHES, END, Kind, LINE_BYTES, LINE_CHARS};
+use super::{ArmorKind, BEGIN, DASHES, END, LINE_BYTES, LINE_CHARS};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 /// Writes one block of armor, in pieces of any length. Less than a line is buffered.
 #[derive(Clone, Debug)]
 pub struct Armorer {
-    kind: Kind,
+    kind: ArmorKind,
     checksum: Option<Checksum>,
     kept: [u8; LINE_BYTES],
     kept_bytes: usize,
@@ -17,7 +17,7 @@ pub struct Armorer {
 impl Armorer {
     /// A block of this kind. `has_checksum` is for readers of RFC 4880. For readers of RFC 9580 (6.1), which ignore a
     /// checksum, it should be left out.
-    pub fn new(kind: Kind, has_checksum: bool) -> Self {
+    pub fn new(kind: ArmorKind, has_checksum: bool) -> Self {
         Self { kind, checksum: has_checksum.then(Checksum::new), kept: [0; LINE_BYTES], kept_bytes: 0 }
     }
 
