@@ -1,6 +1,6 @@
 //! The client's side of the agent: reaches or starts a user's agent, and asks it.
 
-use crate::message::{Refusal, Reply, Request, Row, VERSION};
+use crate::message::{HeldKey, Refusal, Reply, Request, VERSION};
 use crate::socket::AgentSocket;
 use command_fds::{CommandFdExt, FdMapping};
 use confine::sandbox::SOCKET_DESCRIPTOR;
@@ -191,7 +191,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`AgentError`].
-    pub fn held(&self) -> Result<Vec<Row>, AgentError> {
+    pub fn held(&self) -> Result<Vec<HeldKey>, AgentError> {
         match self.ask(&Request::List)? {
             Reply::Held(rows) => Ok(rows),
             _ => Err(AgentError::Answer),

@@ -1,7 +1,7 @@
 //! The keys that an agent holds, each until its time is over; and the answers to requests about them. Pure: each call
 //! is given the time.
 
-use crate::message::{KEYS_MAX, Refusal, Reply, Request, Row, SECONDS_MAX};
+use crate::message::{HeldKey, KEYS_MAX, Refusal, Reply, Request, SECONDS_MAX};
 use openpgp::private_key::ClearKey;
 use openpgp::session_key::bytes;
 use openpgp::{HashAlgorithm, PlainSessionKey, PrivateKey, PrivateKeyError};
@@ -82,12 +82,12 @@ impl Held {
         entry.map(|entry| entry.key.as_ref()).ok_or(Refusal::NotHeld)
     }
 
-    fn rows(&self, now: Duration) -> Vec<Row> {
+    fn rows(&self, now: Duration) -> Vec<HeldKey> {
         let row = |entry: &Entry| {
             let left = entry.until.saturating_sub(now);
             // Rounded up: a key that is held has time left.
             let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
-            Row {
+            HeldKey {
                 fingerprint: entry.fingerprint.clone(),
                 seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
             }
@@ -154,7 +154,7 @@ mod tests {
         Request::Add { is_primary: key.is_primary, body: key.body, seconds }
     }
 
-    fn rows(held: &mut Held, now: Duration) -> Vec<Row> {
+    fn rows(held: &mut Held, now: Duration) -> Vec<HeldKey> {
         match held.answer(&Request::List, now) {
             Reply::Held(rows) => rows,
             _ => panic!("a list"),

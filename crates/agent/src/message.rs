@@ -88,14 +88,14 @@ pub enum Reply {
         parts: Vec<Vec<u8>>,
     },
     /// The keys that are held.
-    Held(Vec<Row>),
+    Held(Vec<HeldKey>),
     /// The request was refused.
     Refused(Refusal),
 }
 
 /// A key that is held, as [`Request::List`] shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct HeldKey {
     /// Fingerprint of the key.
     pub fingerprint: Vec<u8>,
     /// Seconds until the key is forgotten, rounded up.

@@ -4,7 +4,7 @@
 //! answering and writing a batch; and the same loop without any of it. What is recorded is counted.
 
 use card::samples::Sampler;
-use link::{Row, Samples, SamplesView, tsc};
+use link::{SampleSubject, Samples, SamplesView, tsc};
 use std::hint::black_box;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -64,7 +64,7 @@ fn measure(shape: &Shape, rounds: usize) {
     );
 }
 
-fn requests(view: &SamplesView, row: Row) -> u64 {
+fn requests(view: &SamplesView, row: SampleSubject) -> u64 {
     view.read(row).expect("a row in use").queue.count()
 }
 

@@ -5,7 +5,7 @@
 //! request is in one tenant's row and one verb's; the card as a whole is the sum of either.
 //! `cargo bench -p card --bench samples` measures what sampling costs.
 
-use link::{Counts, Row, SAMPLE_NS_MAX, Samples, Span, bucket, tsc, tsc_per_us};
+use link::{Counts, SAMPLE_NS_MAX, SampleSubject, Samples, Span, bucket, tsc, tsc_per_us};
 use wire::bounds::{BATCH_MAX, TENANTS_MAX, VERB_SLOTS};
 use wire::registers::HeldRegisters;
 
@@ -35,7 +35,7 @@ struct Noted {
 
 /// The additions of a batch to one row.
 struct Group {
-    row: Row,
+    row: SampleSubject,
     counts: Counts,
     queue: Times,
     service: Times,
@@ -145,7 +145,7 @@ impl Sampler {
 
     /// Counts a request of this account that was refused before it was in a batch.
     pub fn refused(&self, account: u32) {
-        if let Some(row) = self.samples.row(Row::Account(account)) {
+        if let Some(row) = self.samples.row(SampleSubject::Account(account)) {
             row.count(&Counts { refused: 1, ..Counts::default() });
         }
     }
@@ -189,8 +189,8 @@ impl Sampler {
             let (busy_ns, service_ns) = times(place);
             bytes_in += u64::from(noted.bytes_in);
             bytes_out += u64::from(noted.bytes_out);
-            let account = (Row::Account(noted.account), noted.account as usize);
-            let verb = (Row::Verb(noted.verb), TENANTS_MAX + noted.verb as usize);
+            let account = (SampleSubject::Account(noted.account), noted.account as usize);
+            let verb = (SampleSubject::Verb(noted.verb), TENANTS_MAX + noted.verb as usize);
             for (row, index) in [account, verb] {
                 let group = self.group(row, index);
                 group.counts.busy_ns = group.counts.busy_ns.saturating_add(busy_ns);
@@ -215,7 +215,7 @@ impl Sampler {
         (bytes_in, bytes_out)
     }
 
-    fn group(&mut self, row: Row, index: usize) -> &mut Group {
+    fn group(&mut self, row: SampleSubject, index: usize) -> &mut Group {
         let place = &mut self.places[index];
         if *place == ABSENT {
             *place = self.groups.len() as u16;
@@ -229,8 +229,8 @@ impl Sampler {
         let fill = self.noted.len() as u64;
         for group in self.groups.drain(..) {
             let index = match group.row {
-                Row::Account(account) => account as usize,
-                Row::Verb(verb) => TENANTS_MAX + verb as usize,
+                SampleSubject::Account(account) => account as usize,
+                SampleSubject::Verb(verb) => TENANTS_MAX + verb as usize,
             };
             self.places[index] = ABSENT;
             let Some(row) = self.samples.row(group.row) else { continue };
@@ -286,17 +286,25 @@ mod tests {
         }
         let bytes = sampler.passed(begin, begin + ns_to_tsc(50_000), |place| [1, 1, 2, 1][place] * 700);
         assert_eq!(bytes, (40, 406));
-        assert_eq!(view.rows(), [Row::Account(3), Row::Account(9), Row::Verb(1), Row::Verb(2)]);
+        assert_eq!(
+            view.rows(),
+            [
+                SampleSubject::Account(3),
+                SampleSubject::Account(9),
+                SampleSubject::Verb(1),
+                SampleSubject::Verb(2)
+            ]
+        );
         let expected = |requests, busy_ns, bytes_out, failed| {
             let (bytes_in, fill_sum) = (10 * requests, 4);
             Counts { requests, refused: 0, batches: 1, fill_sum, busy_ns, bytes_in, bytes_out, failed }
         };
         // A code that CCA does not have is as bad as its worst.
         for (row, requests, busy_ns, bytes_out, longest_ns, failed) in [
-            (Row::Account(3), 3, 40_000_u64, 305, 8_000, [0, 0, 0, 1]),
-            (Row::Account(9), 1, 10_000, 101, 2_000, [0, 1, 0, 0]),
-            (Row::Verb(1), 3, 30_000, 304, 8_000, [0, 1, 0, 1]),
-            (Row::Verb(2), 1, 20_000, 102, 4_000, [0; 4]),
+            (SampleSubject::Account(3), 3, 40_000_u64, 305, 8_000, [0, 0, 0, 1]),
+            (SampleSubject::Account(9), 1, 10_000, 101, 2_000, [0, 1, 0, 0]),
+            (SampleSubject::Verb(1), 3, 30_000, 304, 8_000, [0, 1, 0, 1]),
+            (SampleSubject::Verb(2), 1, 20_000, 102, 4_000, [0; 4]),
         ] {
             let found = view.read(row).unwrap();
             let busy = found.counts.busy_ns;
@@ -312,7 +320,7 @@ mod tests {
         }
         sampler.took(9, 2, begin, 1);
         sampler.passed(begin, begin, |_| 0);
-        let again = view.read(Row::Account(9)).unwrap();
+        let again = view.read(SampleSubject::Account(9)).unwrap();
         assert_eq!((again.counts.requests, again.counts.batches, again.counts.fill_sum), (2, 2, 5));
     }
 
@@ -324,11 +332,11 @@ mod tests {
         for (account, queued_tsc) in [(0, 0), (1, u64::MAX), (2, begin + 1), (3, sampler.began_tsc - 1)] {
             sampler.took(account, 0, queued_tsc, 0);
             sampler.passed(begin, begin - 1, |_| 1);
-            let queue = view.read(Row::Account(account)).unwrap().queue;
+            let queue = view.read(SampleSubject::Account(account)).unwrap().queue;
             assert_eq!(queue.count(), 1);
             assert!(queue.longest_ns() <= Some(5_100), "{queued_tsc}: {:?}", queue.longest_ns());
         }
-        assert_eq!(view.read(Row::Verb(0)).unwrap().service.longest_ns(), Some(0));
+        assert_eq!(view.read(SampleSubject::Verb(0)).unwrap().service.longest_ns(), Some(0));
     }
 
     #[test]
@@ -341,9 +349,9 @@ mod tests {
         sampler.passed(u64::MAX / 2, u64::MAX, |_| u64::MAX);
         sampler.refused(7);
         sampler.refused(u32::MAX);
-        let last = view.read(Row::Account(TENANTS_MAX as u32 - 1)).unwrap();
+        let last = view.read(SampleSubject::Account(TENANTS_MAX as u32 - 1)).unwrap();
         assert_eq!((last.counts.requests, last.counts.refused), (BATCH_MAX as u64, 0));
-        assert_eq!(view.read(Row::Account(7)).unwrap().counts.refused, 1);
+        assert_eq!(view.read(SampleSubject::Account(7)).unwrap().counts.refused, 1);
         assert!(last.service.longest_ns() <= Some(SAMPLE_NS_MAX));
     }
 }

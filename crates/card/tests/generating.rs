@@ -96,7 +96,8 @@ fn requests_of_several_tenants_are_searched_for_side_by_side_and_of_one_in_turn(
     }
     assert!(matches!(card.order(CardOrder::Resume), CardNotice::State(_)));
     let samples = card.samples();
-    let requests = |account| samples.read(link::Row::Account(account)).map_or(0, |row| row.counts.requests);
+    let requests =
+        |account| samples.read(link::SampleSubject::Account(account)).map_or(0, |row| row.counts.requests);
     assert_eq!((requests(HOSTILE), requests(NEIGHBOUR)), (7, 6));
     card.stop();
 }

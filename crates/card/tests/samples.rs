@@ -3,15 +3,15 @@
 use crate::common::thread::ThreadCard;
 use crate::common::*;
 use card::held::{Until, Waits};
-use link::{Counter, Row};
+use link::{Counter, SampleSubject};
 use wire::control::{CardNotice, CardOrder, Personality};
 use wire::frame::{Argument, Outcome};
 use wire::{KeyReference, Verb};
 
 const CLEAR: [u8; 16] = [0x31; 16];
 
-fn verb_row(verb: Verb) -> Row {
-    Row::Verb(verb.slot() as u32)
+fn verb_row(verb: Verb) -> SampleSubject {
+    SampleSubject::Verb(verb.slot() as u32)
 }
 
 /// Ends a queue: what its requests did is recorded when this returns.
@@ -44,14 +44,14 @@ fn each_request_is_in_its_tenants_row_and_its_verbs() {
     assert_eq!(
         samples.rows(),
         [
-            Row::Account(3),
-            Row::Account(700),
+            SampleSubject::Account(3),
+            SampleSubject::Account(700),
             verb_row(Verb::ClearKeyImportMultiple),
             verb_row(Verb::MacGenerate)
         ]
     );
     let read = |row| samples.read(row).unwrap();
-    let (of_first, of_second) = (read(Row::Account(3)), read(Row::Account(700)));
+    let (of_first, of_second) = (read(SampleSubject::Account(3)), read(SampleSubject::Account(700)));
     assert_eq!((of_first.counts.requests, of_first.counts.refused), (2, 0));
     assert_eq!((of_second.counts.requests, of_second.counts.refused), (5, 1));
     assert_eq!(read(verb_row(Verb::MacGenerate)).counts.requests, 6);
@@ -95,7 +95,7 @@ fn requests_that_share_a_batch_tell_its_fill() {
         client.queue.wait(request, mode, deadline, &mut Vec::new()).unwrap();
     }
     settle(&card, &client);
-    let found = card.samples().read(Row::Account(0)).unwrap();
+    let found = card.samples().read(SampleSubject::Account(0)).unwrap();
     assert_eq!((found.counts.requests, found.service.count()), (16, 16));
     assert!(found.counts.batches <= 16 && found.counts.fill_sum >= 16);
     let (page, counts) = (card.view(), found.counts);
@@ -130,7 +130,7 @@ fn a_client_that_lies_about_its_wait_is_held_to_the_age_of_the_card() {
     let mode = wire::control::PollMode::Adaptive;
     client.queue.wait(&submitted, mode, deadline, &mut Vec::new()).unwrap();
     settle(&card, &client);
-    let queue = card.samples().read(Row::Account(0)).unwrap().queue;
+    let queue = card.samples().read(SampleSubject::Account(0)).unwrap().queue;
     assert!(queue.longest_ns() < Some(PATIENCE.as_nanos() as u64), "{:?}", queue.longest_ns());
 }
 
@@ -160,7 +160,7 @@ fn a_timed_card_records_until_its_answers_are_due() {
     for _ in 0..3 {
         client.call_raw(Verb::Null as u16, &[]);
     }
-    let found = card.samples().read(Row::Account(0)).unwrap();
+    let found = card.samples().read(SampleSubject::Account(0)).unwrap();
     assert_eq!((found.counts.requests, found.service.count()), (3, 3));
     let held = HELD_NS - HELD_NS / 1000..=HELD_NS + HELD_NS / 15;
     for share in [0.5, 1.0] {

@@ -13,7 +13,7 @@
 //! Only deaths that requests may have caused are reported here: the card crashed, a result failed its check, or it was
 //! killed because it hung. Administrators are exempt ([`Present::add`]).
 
-use crate::rows::Row;
+use crate::rows::RowValue;
 use home::Quarantine as Rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ pub struct SuspectRow {
     apart_until_ms: u64,
 }
 
-impl Row for SuspectRow {
+impl RowValue for SuspectRow {
     const BYTES: usize = 256;
 }
 

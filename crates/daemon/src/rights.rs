@@ -48,7 +48,7 @@ pub trait Rights {
 
 /// The rights that settings give.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct RightsTable {
     owner: Row,
     others: Row,
     tenants: HashMap<u32, Row>,
@@ -75,7 +75,7 @@ impl Row {
     }
 }
 
-impl Table {
+impl RightsTable {
     /// The rights that checked settings give.
     pub fn of(settings: &Settings) -> Self {
         let row = |tenant: Option<&wire::tenant::Tenant>, role: &str| {
@@ -100,7 +100,7 @@ impl Table {
     }
 }
 
-impl Rights for Table {
+impl Rights for RightsTable {
     fn role(&self, who: Who) -> &Role {
         &self.row(who).role
     }
@@ -145,7 +145,7 @@ number = 2
 
     #[test]
     fn the_table_says_what_the_settings_say() {
-        let table = Table::of(&Settings::from_text(TEXT).unwrap());
+        let table = RightsTable::of(&Settings::from_text(TEXT).unwrap());
         let who = |tenant: u32, owner: bool| Who { tenant, owner };
         let (shop, plain, user) = (NAMED_TENANT | 1, NAMED_TENANT | 2, 1000);
         let names = [who(shop, false), who(plain, false), who(user, false), who(user, true), who(shop, true)];

@@ -17,7 +17,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// A value that a row can hold.
-pub trait Row: Serialize + DeserializeOwned {
+pub trait RowValue: Serialize + DeserializeOwned {
     /// Footprint of a row: a length of two bytes, and its encoding. A power of two up to a page.
     const BYTES: usize;
 }
@@ -32,7 +32,7 @@ pub struct Rows<T> {
     row: PhantomData<T>,
 }
 
-impl<T: Row> Rows<T> {
+impl<T: RowValue> Rows<T> {
     /// Opens the file, or makes an empty one.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-fn offset<T: Row>(index: u32) -> u64 {
+fn offset<T: RowValue>(index: u32) -> u64 {
     u64::from(index) * T::BYTES as u64
 }
 
@@ -135,7 +135,7 @@ fn offset<T: Row>(index: u32) -> u64 {
 mod tests {
     use super::*;
 
-    impl Row for (u64, String) {
+    impl RowValue for (u64, String) {
         const BYTES: usize = 256;
     }
 

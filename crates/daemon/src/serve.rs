@@ -46,7 +46,7 @@ use crate::error::DaemonError;
 use crate::labels::OpenLabels;
 use crate::poller::{Happened, Poller, Source};
 use crate::quarantine::{Quarantine, SuspectRow};
-use crate::rights::Table;
+use crate::rights::RightsTable;
 use crate::rows::Rows;
 use crate::serials::Serials;
 use crate::service::Link;
@@ -87,7 +87,7 @@ pub struct Daemon {
     user_names: UserNames,
     tenants: Tenants,
     account_rows: AccountRows,
-    rights: Table,
+    rights: RightsTable,
     serials: Serials,
     /// The roles that each card was told of.
     card_roles: BTreeMap<u32, CardRoles>,

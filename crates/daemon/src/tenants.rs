@@ -4,7 +4,7 @@
 //! process of no named tenant belongs to its user's own, which has the number of the user.
 
 use crate::access::{AccessError, Members, table_of, user_name};
-use crate::rows::{Row, Rows};
+use crate::rows::{RowValue, Rows};
 use home::Settings;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -172,7 +172,7 @@ struct AccountRow {
     tenant: u32,
 }
 
-impl Row for AccountRow {
+impl RowValue for AccountRow {
     const BYTES: usize = 16;
 }
 

@@ -70,7 +70,7 @@ impl std::error::Error for Stale {}
 
 /// An entry in use, as the daemon reads it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct KeyTableEntry {
     /// The reference that names the entry.
     pub reference: KeyReference,
     /// Tenant that the entry belongs to.
@@ -162,7 +162,7 @@ impl KeyTable {
     }
 
     /// An entry; `None` if it is empty or does not exist.
-    pub fn entry(&self, slot: u32) -> Option<Entry> {
+    pub fn entry(&self, slot: u32) -> Option<KeyTableEntry> {
         let base = line(slot).filter(|_| slot < self.used())?;
         let (unit, token_bytes) = token_at(&self.mapping, slot)?;
         let note_bytes = length(&self.mapping, base + NOTE_LENGTH, NOTE_BYTES_MAX)?;
@@ -174,11 +174,11 @@ impl KeyTable {
         self.mapping.copy_to_private(unit + NOTE_BYTES_MAX, token_bytes, &mut token);
         let reference = KeyReference { slot, generation: self.generation(slot) };
         let (tenant, uses) = (self.mapping.load(base + TENANT) as u32, uses(&self.mapping, base)?);
-        Some(Entry { reference, tenant, uses, note, token })
+        Some(KeyTableEntry { reference, tenant, uses, note, token })
     }
 
     /// Every entry in use.
-    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+    pub fn entries(&self) -> impl Iterator<Item = KeyTableEntry> + '_ {
         (0..self.used()).filter_map(|slot| self.entry(slot))
     }
 

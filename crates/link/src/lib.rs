@@ -119,14 +119,16 @@ pub use completion::Completion;
 pub use doorbell::{CARD_SPIN_LONG_NS, CARD_SPIN_NS, Doorbell, EXTRA_DESCRIPTORS_MAX, Woken};
 pub use error::{LinkError, ReplyError, Violation};
 pub use failures::{FailureTable, FailureView};
-pub use keys::{Entry, KEY_TABLE_BYTES, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_units};
+pub use keys::{
+    KEY_TABLE_BYTES, KeyTable, KeyTableEntry, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_units,
+};
 pub use latch::Latch;
 pub use memory::JoinError;
 pub use process::PidFd;
 pub use queue::QueueMemory;
 pub use samples::{
-    BUCKETS, Counts, Histogram, ROSTER_MAX, Roster, Row, RowSamples, RowWriter, SAMPLE_NS_MAX, Samples,
-    SamplesView, Span, bucket,
+    BUCKETS, Counts, Histogram, ROSTER_MAX, Roster, RowSamples, RowWriter, SAMPLE_NS_MAX, SampleSubject,
+    Samples, SamplesView, Span, bucket,
 };
 pub use status::{Counter, ServiceTime, StatusPage, StatusView};
 pub use world::Ended;

@@ -59,14 +59,14 @@ const _: () = assert!(SERVICE_BUCKETS + BUCKETS * 8 <= ROW_BYTES);
 
 /// The subject of a row of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Row {
+pub enum SampleSubject {
     /// A tenant, by its account, below [`TENANTS_MAX`].
     Account(u32),
     /// A verb, by its slot in the verb table, below [`VERB_SLOTS`].
     Verb(u32),
 }
 
-impl Row {
+impl SampleSubject {
     fn index(self) -> Option<usize> {
         match self {
             Self::Account(account) => Some(account as usize).filter(|account| *account < TENANTS_MAX),
@@ -237,7 +237,7 @@ impl Samples {
 
     /// A row to write to, which is in use from now on; `None` if it does not exist.
     #[inline]
-    pub fn row(&self, row: Row) -> Option<RowWriter<'_>> {
+    pub fn row(&self, row: SampleSubject) -> Option<RowWriter<'_>> {
         let index = row.index()?;
         let (word, bit) = in_use(index);
         let seen = self.mapping.load(word);
@@ -351,12 +351,12 @@ impl SamplesView {
     }
 
     /// The rows that have been written, accounts first, each in ascending order.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<SampleSubject> {
         let mut rows = Vec::new();
         for word in 0..ROWS / 64 {
             let mut bits = self.mapping.load(IN_USE + word * 8);
             while bits != 0 {
-                rows.push(Row::of_index(word * 64 + bits.trailing_zeros() as usize));
+                rows.push(SampleSubject::of_index(word * 64 + bits.trailing_zeros() as usize));
                 bits &= bits - 1;
             }
         }
@@ -364,7 +364,7 @@ impl SamplesView {
     }
 
     /// A copy of a row; `None` if it was never written or does not exist.
-    pub fn read(&self, row: Row) -> Option<RowSamples> {
+    pub fn read(&self, row: SampleSubject) -> Option<RowSamples> {
         let index = row.index()?;
         let (word, bit) = in_use(index);
         if self.mapping.load(word) & bit == 0 {

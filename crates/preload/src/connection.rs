@@ -3,7 +3,7 @@
 use crate::message::{hello, refusal};
 use crate::paths::PlanePaths;
 use crate::said::Cause;
-use crate::table::Entry;
+use crate::table::OpenDescriptor;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, fstat, inotify};
 use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd, read};
@@ -39,14 +39,14 @@ pub fn to(path: &CStr) -> Result<OwnedFd, Errno> {
 }
 
 /// A connection for a socket of the host, with the hello sent on it.
-pub fn greeted(paths: &PlanePaths, entry: &Entry) -> Result<OwnedFd, Errno> {
+pub fn greeted(paths: &PlanePaths, entry: &OpenDescriptor) -> Result<OwnedFd, Errno> {
     let socket = to(&paths.xfrm)?;
     greet(socket.as_fd(), entry)?;
     Ok(socket)
 }
 
 /// Sends the hello, which tells whose a connection is.
-pub fn greet(socket: BorrowedFd<'_>, entry: &Entry) -> Result<(), Errno> {
+pub fn greet(socket: BorrowedFd<'_>, entry: &OpenDescriptor) -> Result<(), Errno> {
     let bytes = hello(entry.port, entry.groups, entry.options);
     send(socket, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
 }
@@ -111,7 +111,7 @@ pub fn readable(fd: BorrowedFd<'_>, time: Duration) -> bool {
 }
 
 /// A connection to a data plane that may be restarting: waits at most `time` for its return.
-pub fn after_return(paths: &PlanePaths, entry: &Entry, time: Duration) -> Result<OwnedFd, Errno> {
+pub fn after_return(paths: &PlanePaths, entry: &OpenDescriptor, time: Duration) -> Result<OwnedFd, Errno> {
     let end = Instant::now() + time;
     let mut told = notifier(paths)?;
     loop {
@@ -137,7 +137,7 @@ pub fn was_there(paths: &PlanePaths) -> bool {
 }
 
 /// A socket that holds an error for each request that was not answered, and then ends.
-pub fn refusals(entry: &Entry, errno: i32) -> Result<OwnedFd, Errno> {
+pub fn refusals(entry: &OpenDescriptor, errno: i32) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (near, far) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     for request in entry.asked() {

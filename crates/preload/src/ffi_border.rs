@@ -4,7 +4,7 @@
 use crate::ffi_real::{errno, find_all, set_errno};
 use crate::ours;
 use crate::paths::{PlanePaths, paths};
-use crate::table::{Table, maybe_ours};
+use crate::table::{DescriptorTable, maybe_ours};
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -36,7 +36,7 @@ extern "C" fn loaded() {
 thread_local! {
     /// The lock on the table while this thread forks: so a child begins with a table that nobody is changing. It has no
     /// destructor.
-    static HELD: RefCell<Option<ManuallyDrop<MutexGuard<'static, Table>>>> = const { RefCell::new(None) };
+    static HELD: RefCell<Option<ManuallyDrop<MutexGuard<'static, DescriptorTable>>>> = const { RefCell::new(None) };
 }
 
 extern "C" fn before_fork() {

@@ -10,7 +10,7 @@ use crate::connection::{self, RETURN_WAIT};
 use crate::ffi_kernel;
 use crate::paths::{PlanePaths, shown};
 use crate::said::Cause;
-use crate::table::{Entry, State, Table, Watch};
+use crate::table::{DescriptorTable, OpenDescriptor, State, Watch};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,13 +23,13 @@ const EXT_ACK: u32 = 1;
 /// NETLINK_CAP_ACK in a hello.
 const CAP_ACK: u32 = 2;
 
-static TABLE: Mutex<Table> = Mutex::new(Table::new());
+static TABLE: Mutex<DescriptorTable> = Mutex::new(DescriptorTable::new());
 static ABSENT: Cause = Cause::new();
 static FULL: Cause = Cause::new();
 static UNWATCHED: Cause = Cause::new();
 
 /// Locks the table. The lock must not be held while a call of the host waits.
-pub fn table() -> MutexGuard<'static, Table> {
+pub fn table() -> MutexGuard<'static, DescriptorTable> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -47,11 +47,11 @@ pub enum Next {
 }
 
 /// The entry of a descriptor; `None` if it is not ours. The entry of a descriptor that was closed unseen is removed.
-pub fn entry(fd: BorrowedFd<'_>) -> Option<Entry> {
+pub fn entry(fd: BorrowedFd<'_>) -> Option<OpenDescriptor> {
     checked(&mut table(), fd).map(|entry| *entry)
 }
 
-fn checked<'a>(table: &'a mut Table, fd: BorrowedFd<'_>) -> Option<&'a mut Entry> {
+fn checked<'a>(table: &'a mut DescriptorTable, fd: BorrowedFd<'_>) -> Option<&'a mut OpenDescriptor> {
     let number = fd.as_raw_fd();
     let identity = table.get(number)?.identity;
     if connection::identity(fd) != Some(identity) {
@@ -69,7 +69,8 @@ pub fn open(paths: Option<&PlanePaths>, kind: i32, waits: bool, inherited: bool)
         ));
         return Err(Errno::NAMETOOLONG);
     };
-    let mut entry = Entry::new(-1, (0, 0), kind, rustix::process::getpid().as_raw_pid().unsigned_abs());
+    let mut entry =
+        OpenDescriptor::new(-1, (0, 0), kind, rustix::process::getpid().as_raw_pid().unsigned_abs());
     let socket = connection::greeted(paths, &entry).or_else(|refused| {
         if connection::was_there(paths) {
             connection::after_return(paths, &entry, RETURN_WAIT)
@@ -98,7 +99,7 @@ fn absent(paths: &PlanePaths, refused: Errno) {
 
 /// Changes the fields of a hello, and sends the hello if they differ. Without a data plane, the next connection sends
 /// it.
-fn change(fd: BorrowedFd<'_>, change: impl FnOnce(&mut Entry)) {
+fn change(fd: BorrowedFd<'_>, change: impl FnOnce(&mut OpenDescriptor)) {
     let mut table = table();
     let Some(entry) = checked(&mut table, fd) else { return };
     let before = (entry.port, entry.groups, entry.options);
@@ -162,7 +163,7 @@ pub fn set_option(fd: BorrowedFd<'_>, name: i32, value: i32) -> Result<(), Errno
 
 /// The value of an option that the kernel would not tell of a connection, which is no netlink socket; `None` for other
 /// options.
-pub fn option(entry: &Entry, level: i32, name: i32) -> Option<u32> {
+pub fn option(entry: &OpenDescriptor, level: i32, name: i32) -> Option<u32> {
     match (level, name) {
         (libc::SOL_SOCKET, libc::SO_DOMAIN) => Some(libc::AF_NETLINK as u32),
         (libc::SOL_SOCKET, libc::SO_PROTOCOL) => Some(libc::NETLINK_XFRM as u32),
@@ -197,7 +198,7 @@ pub fn answered(fd: BorrowedFd<'_>, datagram: &[u8]) {
 }
 
 /// Puts `new` in the place of a connection that has ended: under its number, with its flags, and in its interest lists.
-fn replace(entry: &mut Entry, fd: BorrowedFd<'_>, new: &OwnedFd, state: State) -> Result<(), Errno> {
+fn replace(entry: &mut OpenDescriptor, fd: BorrowedFd<'_>, new: &OwnedFd, state: State) -> Result<(), Errno> {
     let closed_by_exec = connection::like(new.as_fd(), fd)?;
     let identity = connection::identity(new.as_fd()).ok_or(Errno::BADF)?;
     ffi_kernel::put_in_place(new.as_fd(), fd, closed_by_exec)?;
@@ -208,14 +209,14 @@ fn replace(entry: &mut Entry, fd: BorrowedFd<'_>, new: &OwnedFd, state: State) -
     Ok(())
 }
 
-fn reconnected(entry: &mut Entry, fd: BorrowedFd<'_>, new: &OwnedFd) -> Next {
+fn reconnected(entry: &mut OpenDescriptor, fd: BorrowedFd<'_>, new: &OwnedFd) -> Next {
     ABSENT.ended();
     entry.tired = false;
     replace(entry, fd, new, State::Connected).map_or_else(Next::Fail, |()| Next::Again)
 }
 
 /// Has a descriptor wait for the data plane, or connects it if the data plane has come meanwhile.
-fn wait(entry: &mut Entry, fd: BorrowedFd<'_>, paths: &PlanePaths, refused: Errno) -> Next {
+fn wait(entry: &mut OpenDescriptor, fd: BorrowedFd<'_>, paths: &PlanePaths, refused: Errno) -> Next {
     absent(paths, refused);
     if entry.state != State::Waiting || connection::rearm(fd, paths).is_err() {
         let waiting = connection::notifier(paths).and_then(|new| replace(entry, fd, &new, State::Waiting));

@@ -58,7 +58,7 @@ pub struct Watch {
 
 /// What is known of one descriptor of ours.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct OpenDescriptor {
     /// Number of the descriptor.
     pub fd: i32,
     /// Device and inode of the file that it is open on: if they differ, it was closed unseen and is open on another
@@ -80,7 +80,7 @@ pub struct Entry {
     watches: [Option<Watch>; WATCHES_MAX],
 }
 
-impl Entry {
+impl OpenDescriptor {
     /// The entry of a socket that was just opened.
     pub const fn new(fd: i32, identity: (u64, u64), kind: i32, port: u32) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Entry {
         }
     }
 
-    /// Takes back what [`Entry::asks`] noted of a datagram.
+    /// Takes back what [`OpenDescriptor::asks`] noted of a datagram.
     pub fn has_not_asked(&mut self, datagram: &[u8]) {
         for header in headers(datagram) {
             if let Some(place) = self.asked.iter_mut().rev().find(|place| **place == Some(header)) {
@@ -170,11 +170,11 @@ impl Entry {
 
 /// The entries of all descriptors that are ours.
 #[derive(Debug)]
-pub struct Table {
-    entries: [Option<Entry>; SOCKETS_MAX],
+pub struct DescriptorTable {
+    entries: [Option<OpenDescriptor>; SOCKETS_MAX],
 }
 
-impl Table {
+impl DescriptorTable {
     /// A table without entries.
     pub const fn new() -> Self {
         Self { entries: [None; SOCKETS_MAX] }
@@ -182,7 +182,7 @@ impl Table {
 
     /// Adds an entry, in place of an earlier one of the same descriptor. False if there is no room, or if the
     /// descriptor's number is too high.
-    pub fn insert(&mut self, entry: Entry) -> bool {
+    pub fn insert(&mut self, entry: OpenDescriptor) -> bool {
         self.remove(entry.fd);
         let (Some((word, bit)), Some(free)) =
             (place(entry.fd), self.entries.iter_mut().find(|place| place.is_none()))
@@ -207,7 +207,7 @@ impl Table {
     }
 
     /// The entry of a descriptor.
-    pub fn get(&mut self, fd: i32) -> Option<&mut Entry> {
+    pub fn get(&mut self, fd: i32) -> Option<&mut OpenDescriptor> {
         self.entries.iter_mut().flatten().find(|entry| entry.fd == fd)
     }
 }
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn descriptors_come_and_go() {
-        let mut table = Table::new();
-        assert!(table.insert(Entry::new(60_001, (1, 2), 3, 4)) && maybe_ours(60_001));
-        assert!(table.insert(Entry { groups: 9, ..Entry::new(60_001, (1, 3), 3, 4) }));
+        let mut table = DescriptorTable::new();
+        assert!(table.insert(OpenDescriptor::new(60_001, (1, 2), 3, 4)) && maybe_ours(60_001));
+        assert!(table.insert(OpenDescriptor { groups: 9, ..OpenDescriptor::new(60_001, (1, 3), 3, 4) }));
         assert_eq!(table.get(60_001).map(|entry| entry.groups), Some(9));
         assert_eq!(maybe_ours_between(60_000, 60_999).collect::<Vec<_>>(), [60_001]);
         table.remove(60_001);
@@ -238,18 +238,18 @@ mod tests {
 
     #[test]
     fn no_more_than_the_bound() {
-        let mut table = Table::new();
+        let mut table = DescriptorTable::new();
         for fd in 0..SOCKETS_MAX as i32 {
-            assert!(table.insert(Entry::new(61_000 + fd, (0, 0), 3, 1)));
+            assert!(table.insert(OpenDescriptor::new(61_000 + fd, (0, 0), 3, 1)));
         }
-        assert!(!table.insert(Entry::new(61_999, (0, 0), 3, 1)) && !maybe_ours(61_999));
-        assert!(!Table::new().insert(Entry::new(DESCRIPTORS_MAX as i32, (0, 0), 3, 1)));
-        assert!(!Table::new().insert(Entry::new(-1, (0, 0), 3, 1)) && !maybe_ours(-1));
+        assert!(!table.insert(OpenDescriptor::new(61_999, (0, 0), 3, 1)) && !maybe_ours(61_999));
+        assert!(!DescriptorTable::new().insert(OpenDescriptor::new(DESCRIPTORS_MAX as i32, (0, 0), 3, 1)));
+        assert!(!DescriptorTable::new().insert(OpenDescriptor::new(-1, (0, 0), 3, 1)) && !maybe_ours(-1));
     }
 
     #[test]
     fn requests_wait_until_they_are_answered() {
-        let mut entry = Entry::new(3, (0, 0), 3, 1);
+        let mut entry = OpenDescriptor::new(3, (0, 0), 3, 1);
         for sequence in 0..ASKED_MAX as u32 + 3 {
             entry.asks(&request(sequence));
         }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn copies_have_asked_nothing() {
-        let mut entry = Entry::new(3, (0, 0), 3, 1);
+        let mut entry = OpenDescriptor::new(3, (0, 0), 3, 1);
         entry.asks(&request(1));
         entry.watch(Watch { epoll: 9, events: 1, data: 2 });
         let copy = entry.copied_to(4);
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_interest_list_is_noted_once() {
-        let mut entry = Entry::new(3, (0, 0), 3, 1);
+        let mut entry = OpenDescriptor::new(3, (0, 0), 3, 1);
         entry.watch(Watch { epoll: 9, events: 1, data: 2 });
         entry.watch(Watch { epoll: 9, events: 5, data: 2 });
         assert_eq!(entry.watches().collect::<Vec<_>>(), [Watch { epoll: 9, events: 5, data: 2 }]);

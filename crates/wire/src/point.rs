@@ -147,7 +147,7 @@ impl Group {
 
 /// A row of the table of points.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct PointEntry {
     /// The point of this row.
     pub point: Point,
     /// Number of the point: CCA's, or one from [`OURS`] on.
@@ -165,7 +165,7 @@ pub struct Entry {
     pub text: &'static str,
 }
 
-impl Entry {
+impl PointEntry {
     /// Whether the number is not CCA's.
     pub const fn is_ours(&self) -> bool {
         self.number >= OURS
@@ -174,7 +174,7 @@ impl Entry {
 
 impl Point {
     /// Row of the point in [`POINTS`].
-    pub fn entry(self) -> &'static Entry {
+    pub fn entry(self) -> &'static PointEntry {
         &POINTS[self as usize]
     }
 

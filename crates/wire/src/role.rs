@@ -140,7 +140,7 @@ impl BuiltIn {
 /// The points that an item of a list names: one point, or all of a group. `all` names every point
 /// but those of [`Group::Legacy`] and [`Group::LegacyPin`], which must be named.
 pub fn points_named(name: &str) -> Option<Vec<Point>> {
-    let of = |wanted: &dyn Fn(&crate::point::Entry) -> bool| {
+    let of = |wanted: &dyn Fn(&crate::point::PointEntry) -> bool| {
         POINTS.iter().filter(|entry| wanted(entry)).map(|entry| entry.point).collect()
     };
     if name == ALL_POINTS {

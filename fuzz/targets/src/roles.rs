@@ -1,6 +1,6 @@
 //! Roles of settings that anybody wrote: what they come to, told in three ways that must agree.
 
-use daemon::rights::{Rights, Table, Who};
+use daemon::rights::{Rights, RightsTable, Who};
 use home::Settings;
 use wire::Label;
 use wire::point::POINTS;
@@ -28,7 +28,7 @@ pub fn roles(data: &[u8]) {
             }
         }
     }
-    let table = Table::of(&settings);
+    let table = RightsTable::of(&settings);
     for tenant in &settings.tenants {
         let role = settings.role(settings.role_name_of(Some(tenant))).expect("a tenant's role exists");
         let who = Who { tenant: NAMED_TENANT | tenant.number, owner: false };

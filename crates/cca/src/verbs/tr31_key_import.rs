@@ -26,7 +26,7 @@ use engine::SecretBytes;
 use payments::key_block::{Attributes as BlockCodes, Block, Exportability, Version, key_length};
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
-use token::tr31::uses::{Choice, Meaning, POINT_PIN_ANY_MODE, POINT_SECURITY_CODE, Refused, Row, rows};
+use token::tr31::uses::{Choice, Meaning, POINT_PIN_ANY_MODE, POINT_SECURITY_CODE, Refused, UsageRow, rows};
 use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::usage::Side;
 use token::variable::{Completeness, Pedigree, VariableType};
@@ -99,7 +99,7 @@ pub(crate) async fn tr31_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
 /// The key that a block is imported as.
 enum Target {
     /// A DES key of the type that usage and mode give.
-    Row { row: &'static Row, has_no_offset: bool, may_leave: bool },
+    Row { row: &'static UsageRow, has_no_offset: bool, may_leave: bool },
     /// A DES key with the control vector from the block; `is_alone` is whether usage and mode defer to it.
     Vector { vector: ControlVector, is_alone: bool },
     /// An AES key of the type that usage and mode give.
@@ -142,7 +142,8 @@ impl Target {
     /// The target by a control vector, refused if usage and mode or a keyword contradict it.
     fn of_vector(request: &Request<'_>, codes: &BlockCodes, vector: ControlVector) -> Result<Self, Refusal> {
         let is_alone = (codes.usage, codes.mode) == VECTOR_USAGE;
-        let covers = |row: &Row| matches!(row.meaning, Meaning::Des(key_type, _) if key_type.covers(vector));
+        let covers =
+            |row: &UsageRow| matches!(row.meaning, Meaning::Des(key_type, _) if key_type.covers(vector));
         let is_of_codes = is_alone || rows(codes.usage, codes.algorithm, codes.mode).any(covers);
         // PINGEN keys also do all that PINVER keys do.
         let is_type = |keyword| {
@@ -226,9 +227,9 @@ impl Target {
 }
 
 /// The row for usage, algorithm and mode of a block that the keywords choose.
-fn chosen(request: &Request<'_>, codes: &BlockCodes) -> Result<&'static Row, Codes> {
+fn chosen(request: &Request<'_>, codes: &BlockCodes) -> Result<&'static UsageRow, Codes> {
     let of_block = || rows(codes.usage, codes.algorithm, codes.mode);
-    let fits = |row: &&Row| has_type(row, request.key_type) && has_words(row, request);
+    let fits = |row: &&UsageRow| has_type(row, request.key_type) && has_words(row, request);
     let is_chosen = request.key_type.is_some() || request.derived.is_some() || request.level.is_some();
     let mut fitting = of_block().filter(fits);
     let row = match request.key_type {
@@ -242,7 +243,7 @@ fn chosen(request: &Request<'_>, codes: &BlockCodes) -> Result<&'static Row, Cod
 }
 
 /// Whether a row has the key type that the keyword names; true without a keyword.
-fn has_type(row: &Row, keyword: Option<KeyBlockType>) -> bool {
+fn has_type(row: &UsageRow, keyword: Option<KeyBlockType>) -> bool {
     use KeyBlockType as K;
     let Some(keyword) = keyword else { return true };
     match (keyword, row.meaning) {
@@ -271,7 +272,7 @@ fn des_type(keyword: KeyBlockType) -> KeyType {
 }
 
 /// Whether a row has the derived keys and the level that the keywords for a key-generating key name.
-fn has_words(row: &Row, request: &Request<'_>) -> bool {
+fn has_words(row: &UsageRow, request: &Request<'_>) -> bool {
     let derived = request.derived.map(|keyword| match keyword {
         KeyBlockDerived::Data => "DDATA",
         KeyBlockDerived::Mac => "DMAC",

@@ -7,7 +7,7 @@ use crate::messages::desk::Desk;
 use crate::messages::keys::Keys;
 use crate::messages::{self, agent_socket};
 use crate::output::{print, print_json, table};
-use agent::message::Row;
+use agent::message::HeldKey;
 use agent::{Agent, AgentSocket};
 use keyring::Keyring;
 use keyring::store::{first_user_id, printable};
@@ -140,7 +140,7 @@ fn list(typed: &ListHeld) -> Result<(), Failure> {
     print(&table(&["Key", "Owner", "Held for"], rows))
 }
 
-fn of_store(store: &Keyring, row: &Row) -> Result<Held, Failure> {
+fn of_store(store: &Keyring, row: &HeldKey) -> Result<Held, Failure> {
     let fingerprint: String = row.fingerprint.iter().map(|byte| format!("{byte:02X}")).collect();
     let mut certificates = store.certificates()?.iter();
     let owner = certificates

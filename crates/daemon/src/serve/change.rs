@@ -13,7 +13,7 @@ use super::Daemon;
 use super::cards::{START_WAIT, STOP_WAIT};
 use super::start::open_way;
 use crate::access::{Access, user_name};
-use crate::rights::Table;
+use crate::rights::RightsTable;
 use crate::supervise::card::{Card, Phase};
 use crate::supervise::keeper::KeeperSpecification;
 use crate::supervise::plan::limit;
@@ -189,7 +189,7 @@ impl Daemon {
         let Prepared { filed, settings, access, tenants, program } = prepared;
         (self.filed, self.settings, self.access) = (filed, settings, access);
         (self.tenants, self.program) = (tenants, program);
-        self.rights = Table::of(&self.settings);
+        self.rights = RightsTable::of(&self.settings);
         // Labels first: cards see the change with the next request, whatever else they do.
         self.review_labels();
         self.keeper.wanted = KeeperSpecification::wanted(&self.settings);

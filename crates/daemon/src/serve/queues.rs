@@ -20,7 +20,7 @@ use crate::access::{
 };
 use crate::card_roles::NO_ROLE;
 use crate::poller::{Interest, Source};
-use crate::rows::Row;
+use crate::rows::RowValue;
 use crate::supervise::card::Card;
 use crate::supervise::process::Identity;
 use crate::tenants::{CredentialMark, mark};
@@ -142,7 +142,7 @@ pub(super) struct QueueRow {
     bytes: u64,
 }
 
-impl Row for QueueRow {
+impl RowValue for QueueRow {
     const BYTES: usize = 64;
 }
 

@@ -19,7 +19,7 @@ use crate::error::DaemonError;
 use crate::labels::{OpenLabel, OpenLabels, Opener};
 use crate::poller::{Interest, Poller, Source};
 use crate::quarantine::{Moment, Quarantine};
-use crate::rights::Table;
+use crate::rights::RightsTable;
 use crate::rows::Rows;
 use crate::serials::Serials;
 use crate::service::Link;
@@ -83,7 +83,7 @@ impl Daemon {
         limit(&mut settings, level);
         let tenants = Tenants::resolve(&settings)?;
         let access = Access::resolve(home.owner()?, &settings)?;
-        let rights = Table::of(&settings);
+        let rights = RightsTable::of(&settings);
         let service = settings.service.as_deref().map(Link::open).transpose()?;
         let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())?;
         let signals = take_signals(&home)?;

@@ -20,7 +20,7 @@ use super::program::FileMark;
 use crate::outbox::Outbox;
 use crate::poller::Interest;
 use crate::quarantine::Present;
-use crate::rows::Row;
+use crate::rows::RowValue;
 use link::{Ended, PidFd, SamplesView, StatusView};
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
@@ -194,7 +194,7 @@ pub struct ProcessRow {
     pub program: Option<FileMark>,
 }
 
-impl Row for ProcessRow {
+impl RowValue for ProcessRow {
     /// Enough for a list of all processors of the largest machines.
     const BYTES: usize = 4096;
 }

@@ -5,13 +5,13 @@
 //! removed and added again, and every process of the home has ended in between. A number is written down before its
 //! process is started; the places of all indices are made beforehand, so that a full disk does not make numbers repeat.
 
-use crate::rows::{Row, Rows};
+use crate::rows::{RowValue, Rows};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use wire::bounds::CARDS_MAX;
 
-impl Row for u64 {
+impl RowValue for u64 {
     const BYTES: usize = 16;
 }
 

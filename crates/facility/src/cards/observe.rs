@@ -18,7 +18,7 @@ use wire::control::{CardRow, ClientReply, ClientRequest};
 use wire::registers::HeldRegisters;
 use wire::verb::Entry;
 
-pub use link::{Counts, Histogram, Row, RowSamples, SAMPLE_NS_MAX};
+pub use link::{Counts, Histogram, RowSamples, SAMPLE_NS_MAX, SampleSubject};
 
 /// A card under observation: one process of it.
 #[derive(Debug)]
@@ -73,11 +73,11 @@ impl Observation {
         for row in self.samples.rows() {
             let Some(samples) = self.samples.read(row) else { continue };
             match row {
-                Row::Account(account) => {
+                SampleSubject::Account(account) => {
                     snapshot.total.merge(&samples);
                     snapshot.accounts.push((account, samples));
                 }
-                Row::Verb(slot) => {
+                SampleSubject::Verb(slot) => {
                     if let Some(entry) = Entry::of_slot(slot as usize) {
                         snapshot.verbs.push((entry.verb.slot(), samples));
                     }

@@ -21,11 +21,11 @@ fn only_rows_that_are_used_take_memory() {
     let (samples, view, fd) = pair();
     assert_eq!((view.generation(), view.rows()), (7, vec![]));
     let empty = blocks(&fd);
-    for row in [Row::Account(0), Row::Verb(0)] {
+    for row in [SampleSubject::Account(0), SampleSubject::Verb(0)] {
         assert_eq!(view.read(row), None);
     }
     assert_eq!(blocks(&fd), empty, "looking takes nothing");
-    let last = Row::Account(TENANTS_MAX as u32 - 1);
+    let last = SampleSubject::Account(TENANTS_MAX as u32 - 1);
     let writer = samples.row(last).unwrap();
     writer.add_to_bucket(Span::Queue, 3, 1);
     writer.add_to_bucket(Span::Service, 3, 1);
@@ -47,15 +47,15 @@ fn what_a_card_holds_is_read() {
 fn rows_that_do_not_exist_are_neither_written_nor_read() {
     let (samples, view, _) = pair();
     for row in [
-        Row::Account(TENANTS_MAX as u32),
-        Row::Account(u32::MAX),
-        Row::Verb(VERB_SLOTS as u32),
-        Row::Verb(u32::MAX),
+        SampleSubject::Account(TENANTS_MAX as u32),
+        SampleSubject::Account(u32::MAX),
+        SampleSubject::Verb(VERB_SLOTS as u32),
+        SampleSubject::Verb(u32::MAX),
     ] {
         assert!(samples.row(row).is_none() && view.read(row).is_none());
     }
-    assert!(samples.row(Row::Verb(VERB_SLOTS as u32 - 1)).is_some());
-    assert_eq!(view.rows(), [Row::Verb(VERB_SLOTS as u32 - 1)]);
+    assert!(samples.row(SampleSubject::Verb(VERB_SLOTS as u32 - 1)).is_some());
+    assert_eq!(view.rows(), [SampleSubject::Verb(VERB_SLOTS as u32 - 1)]);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_reader_cannot_join_as_the_card_nor_another_memory_as_samples() {
 #[test]
 fn copies_grow_whatever_they_were_torn_from() {
     let (samples, view, _) = pair();
-    let row = Row::Account(5);
+    let row = SampleSubject::Account(5);
     samples.row(row).unwrap();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
@@ -117,9 +117,9 @@ proptest! {
         ),
     ) {
         let (samples, view, _) = pair();
-        let mut expected = std::collections::BTreeMap::<Row, RowSamples>::new();
+        let mut expected = std::collections::BTreeMap::<SampleSubject, RowSamples>::new();
         for (account, verb, queue_ns, service_ns, bytes) in entries {
-            for row in [Row::Account(account), Row::Verb(verb)] {
+            for row in [SampleSubject::Account(account), SampleSubject::Verb(verb)] {
                 let counts =
                     Counts { requests: 1, batches: 1, fill_sum: 8, bytes_out: bytes.into(), ..Counts::default() };
                 let writer = samples.row(row).unwrap();

@@ -48,7 +48,7 @@ pub enum Choice {
 
 /// A row: the codes of a block, and the key that they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct UsageRow {
     /// Usage of the key in the block.
     pub usage: [u8; 2],
     /// Mode of use of the key in the block.
@@ -68,12 +68,12 @@ pub const POINT_SECURITY_CODE: u16 = 0x015B;
 /// verifies PINs.
 pub const POINT_PIN_ANY_MODE: u16 = 0x017C;
 
-const fn row(usage: &[u8; 2], mode: u8, meaning: Meaning) -> Row {
-    Row { usage: *usage, mode, choice: Choice::Usual, point: None, meaning }
+const fn row(usage: &[u8; 2], mode: u8, meaning: Meaning) -> UsageRow {
+    UsageRow { usage: *usage, mode, choice: Choice::Usual, point: None, meaning }
 }
 
-const fn chosen(usage: &[u8; 2], mode: u8, choice: Choice, point: Option<u16>, meaning: Meaning) -> Row {
-    Row { usage: *usage, mode, choice, point, meaning }
+const fn chosen(usage: &[u8; 2], mode: u8, choice: Choice, point: Option<u16>, meaning: Meaning) -> UsageRow {
+    UsageRow { usage: *usage, mode, choice, point, meaning }
 }
 
 const GENERATES: [&str; 4] = ["CPINGEN", "EPINGENA", "EPINGEN", "CPINGENA"];
@@ -81,7 +81,7 @@ const IBM_GENERATES: &[&str] = &["IBM-PIN", GENERATES[0], GENERATES[1], GENERATE
 const VISA_GENERATES: &[&str] = &["VISA-PVV", GENERATES[0], GENERATES[1], GENERATES[2], GENERATES[3]];
 
 /// All rows, for both directions.
-pub const ROWS: &[Row] = &{
+pub const ROWS: &[UsageRow] = &{
     use Choice::{Generating, Receiving, SecurityCode, Sending, Verifying};
     use KeyType as K;
     use Meaning::{Des, Variable};
@@ -187,7 +187,7 @@ impl std::fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// Rows with this usage and mode whose keys have this algorithm of X9.143: T or D (DES), A (AES).
-pub fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'static Row> {
+pub fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'static UsageRow> {
     ROWS.iter().filter(move |row| {
         let is_algorithm = match row.meaning {
             Meaning::Des(..) => matches!(algorithm, b'T' | b'D'),
@@ -201,7 +201,12 @@ pub fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'s
 ///
 /// # Errors
 /// [`Refused::Codes`] if no row has the codes, [`Refused::Choice`] if no row has the choice.
-pub fn comes_as(usage: [u8; 2], algorithm: u8, mode: u8, choice: Choice) -> Result<&'static Row, Refused> {
+pub fn comes_as(
+    usage: [u8; 2],
+    algorithm: u8,
+    mode: u8,
+    choice: Choice,
+) -> Result<&'static UsageRow, Refused> {
     let mut any = false;
     for row in rows(usage, algorithm, mode) {
         if row.choice == choice {
@@ -212,7 +217,7 @@ pub fn comes_as(usage: [u8; 2], algorithm: u8, mode: u8, choice: Choice) -> Resu
     Err(if any { Refused::Choice } else { Refused::Codes })
 }
 
-impl Row {
+impl UsageRow {
     /// Keywords of the key beyond the default of its type.
     pub fn keywords(&self) -> &'static [&'static str] {
         match self.meaning {

@@ -10,7 +10,7 @@ use crate::parameters::Verb;
 
 /// One row: keywords, and the point that they ask for.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct KeywordPoint {
     /// Keywords that the rule array must have.
     pub with: &'static [u64],
     /// Keywords that the rule array must not have.
@@ -21,7 +21,7 @@ pub struct Row {
     marks: u64,
 }
 
-impl Row {
+impl KeywordPoint {
     /// Whether the row applies to a rule array.
     #[inline]
     pub fn applies(&self, given: &[[u8; KEYWORD_BYTES]]) -> bool {
@@ -47,7 +47,7 @@ pub const fn word(text: &str) -> u64 {
 }
 
 /// The rows of a verb; empty if it has no keywords, or its keywords have no points.
-pub fn of(verb: Verb) -> &'static [Row] {
+pub fn of(verb: Verb) -> &'static [KeywordPoint] {
     match verb {
         Verb::OneWayHash => HASHES,
         Verb::Encipher | Verb::Decipher => CIPHERS,
@@ -124,7 +124,7 @@ const fn marks(words: &[u64]) -> u64 {
 
 macro_rules! rows {
     ($($name:ident { $([$($with:literal),*] - [$($without:literal),*] $point:ident;)* })*) => {
-        $(const $name: &[Row] = &[$(Row {
+        $(const $name: &[KeywordPoint] = &[$(KeywordPoint {
             with: &[$(word($with)),*],
             without: &[$(word($without)),*],
             point: Point::$point,

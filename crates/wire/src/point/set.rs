@@ -68,7 +68,7 @@ impl PointSet {
     /// Whether the set permits nothing at all.
     pub fn permits_nothing(&self) -> bool {
         let lifted =
-            |entry: &super::Entry| entry.effect == PointEffect::Permits && self.permits(entry.point);
+            |entry: &super::PointEntry| entry.effect == PointEffect::Permits && self.permits(entry.point);
         !POINTS.iter().any(lifted)
     }
 

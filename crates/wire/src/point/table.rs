@@ -4,7 +4,7 @@
 //! share it. Every point is asked somewhere: points of verbs by `wire::verb`, points of keywords by
 //! [`super::keywords`] or in `cca`, the rest by the card's admission or the daemon.
 
-use super::{Group, PointEffect, Entry};
+use super::{Group, PointEffect, PointEntry};
 use crate::uses::Uses;
 
 macro_rules! points {
@@ -19,9 +19,9 @@ macro_rules! points {
         }
 
         /// Every point, in the order of [`Point`].
-        pub static POINTS: &[Entry] = ALL;
+        pub static POINTS: &[PointEntry] = ALL;
 
-        pub(crate) const ALL: &[Entry] = &[$($(Entry {
+        pub(crate) const ALL: &[PointEntry] = &[$($(PointEntry {
             point: Point::$point,
             number: $number,
             name: $name,

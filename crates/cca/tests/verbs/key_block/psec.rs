@@ -7,7 +7,7 @@ use seeded::Random;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use token::tr31::uses::{Choice, Meaning, ROWS, Row, may_leave, may_leave_variable};
+use token::tr31::uses::{Choice, Meaning, ROWS, UsageRow, may_leave, may_leave_variable};
 use token::{DesToken, KeyType};
 use verb_requests::key_block::*;
 use verb_requests::peer;
@@ -50,7 +50,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// A row whose block needs no point, its algorithm, and a version that carries it.
-fn row(random: &mut Random) -> (&'static Row, bool, char) {
+fn row(random: &mut Random) -> (&'static UsageRow, bool, char) {
     let row = &ROWS[random.below(ROWS.len())];
     if row.point.is_some() || row.choice != Choice::Usual {
         return self::row(random);
@@ -211,7 +211,7 @@ fn blocks_of_cards_are_read_by_psec() {
 }
 
 /// A key that leaves under the codes of a row, if one does.
-fn source(processor: &mut Processor, row: &Row, value: &[u8]) -> Option<Vec<u8>> {
+fn source(processor: &mut Processor, row: &UsageRow, value: &[u8]) -> Option<Vec<u8>> {
     match row.meaning {
         Meaning::Des(key_type, words) => {
             let token = des(processor, key_type, words, value.try_into().unwrap());

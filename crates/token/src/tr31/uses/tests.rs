@@ -2,7 +2,7 @@ use super::*;
 use crate::usage::{Side, Use, Wrapping};
 use std::collections::BTreeSet;
 
-fn letter(row: &Row) -> u8 {
+fn letter(row: &UsageRow) -> u8 {
     if matches!(row.meaning, Meaning::Des(..)) { b'T' } else { b'A' }
 }
 
