@@ -10,7 +10,7 @@
 //! `ROUND,OPERATION,REQUESTS,STEP,NANOSECONDS`; `cryptand bench --only payments` reads them. Each step has one reading
 //! of the clock in it, some 25 ns for a whole batch.
 
-use cca::{Batch, Incoming, Processor, Step};
+use cca::{Batch, BatchStep, Incoming, Processor};
 use engine::{Engine, Options};
 use seeded::Random;
 use std::time::{Duration, Instant};
@@ -33,18 +33,18 @@ const PROFILE: &[u8; 24] = b"ISO-0   NONE            ";
 const SERIAL: [u8; 10] = [0xFF, 0xFF, 0x98, 0x76, 0x54, 0x32, 0x10, 0xE0, 0x00, 0x1F];
 
 /// Steps in their order, each with its name.
-type Names = &'static [(Step, &'static str)];
+type Names = &'static [(BatchStep, &'static str)];
 
 const COPIED: &str = "requests copied, those before wiped";
-const READ: (Step, &str) = (Step::Read, "arguments read, computations begun");
-const PARSED: (Step, &str) = (Step::Computed, "keywords, rights, profiles and tokens");
-const UNWRAPPED: (Step, &str) = (Step::Kernel("open"), "keys unwrapped");
-const DECIPHERED: (Step, &str) = (Step::Kernel("block"), "deciphered");
-const ENCIPHERED: (Step, &str) = (Step::Kernel("block"), "enciphered");
-const REBUILT: (Step, &str) = (Step::Computed, "blocks handed on");
-const WRITTEN: (Step, &str) = (Step::Computed, "answers written");
-const CHECKED: (Step, &str) = (Step::Computed, "what the keys are for");
-const ANSWERED: (Step, &str) = (Step::Answered, "verdicts collected");
+const READ: (BatchStep, &str) = (BatchStep::Read, "arguments read, computations begun");
+const PARSED: (BatchStep, &str) = (BatchStep::Computed, "keywords, rights, profiles and tokens");
+const UNWRAPPED: (BatchStep, &str) = (BatchStep::Kernel("open"), "keys unwrapped");
+const DECIPHERED: (BatchStep, &str) = (BatchStep::Kernel("block"), "deciphered");
+const ENCIPHERED: (BatchStep, &str) = (BatchStep::Kernel("block"), "enciphered");
+const REBUILT: (BatchStep, &str) = (BatchStep::Computed, "blocks handed on");
+const WRITTEN: (BatchStep, &str) = (BatchStep::Computed, "answers written");
+const CHECKED: (BatchStep, &str) = (BatchStep::Computed, "what the keys are for");
+const ANSWERED: (BatchStep, &str) = (BatchStep::Answered, "verdicts collected");
 
 const FIXED: Names = &[READ, PARSED, UNWRAPPED, CHECKED, DECIPHERED, REBUILT, ENCIPHERED, WRITTEN, ANSWERED];
 const DERIVED: Names = &[
@@ -52,8 +52,8 @@ const DERIVED: Names = &[
     PARSED,
     UNWRAPPED,
     CHECKED,
-    (Step::Kernel("derive"), "keys of transactions derived"),
-    (Step::Computed, "derived keys handed on"),
+    (BatchStep::Kernel("derive"), "keys of transactions derived"),
+    (BatchStep::Computed, "derived keys handed on"),
     DECIPHERED,
     REBUILT,
     ENCIPHERED,

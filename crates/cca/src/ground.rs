@@ -44,7 +44,7 @@ impl From<Fault> for Refusal {
 /// The step of a batch that has just ended, for a caller that has a clock (see
 /// [`Processor::run_watched`](crate::Processor::run_watched)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum BatchStep {
     /// The arguments of all requests were read.
     Read,
     /// The computations went on as far as they get without kernel work.

@@ -13,7 +13,7 @@
 //!
 //! | need | item |
 //! |---|---|
-//! | master keys of every domain, running batches, what of a batch was done when | [`Processor`], [`Step`] |
+//! | master keys of every domain, running batches, what of a batch was done when | [`Processor`], [`BatchStep`] |
 //! | requests and their answers | [`Batch`], [`Incoming`], [`Answer`] |
 //! | what is counted of wrong PINs | [`Count`], [`Failures`] |
 //! | verification patterns of master keys | [`patterns`] |
@@ -46,7 +46,7 @@ mod wrap;
 
 pub use batch::{Answer, Batch, BatchFull, Incoming};
 pub use counting::{Count, Failures};
-pub use ground::Step;
+pub use ground::BatchStep;
 pub use processor::{LoadError, Processor};
 pub use registers::{DomainPatterns, RegisterPatterns};
 pub use search::{Found, Search};

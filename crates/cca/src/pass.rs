@@ -35,7 +35,7 @@ mod open;
 mod pin_field;
 mod queue;
 
-use crate::ground::Step;
+use crate::ground::BatchStep;
 use crate::kernel::Kernel;
 
 pub(crate) use asymmetric::Asymmetric;
@@ -84,10 +84,10 @@ macro_rules! kinds {
             }
 
             /// Does all requested work; `watch` is told of each kind of which some was requested.
-            pub(crate) fn run(&self, kernel: &mut Kernel<'_>, watch: &mut impl FnMut(Step)) {
+            pub(crate) fn run(&self, kernel: &mut Kernel<'_>, watch: &mut impl FnMut(BatchStep)) {
                 $(if !self.$field.is_idle() {
                     self.$field.run(kernel);
-                    watch(Step::Kernel(stringify!($field)));
+                    watch(BatchStep::Kernel(stringify!($field)));
                 })*
             }
         }

@@ -3,7 +3,7 @@
 use crate::batch::{Batch, Request};
 use crate::call::{Call, Computation, Reply, Verdict};
 use crate::counting::{Count, Counting, Failures};
-use crate::ground::{Refusal, Step};
+use crate::ground::{BatchStep, Refusal};
 use crate::kernel::Kernel;
 use crate::pass::Pass;
 use crate::registers::{Domain, DomainPatterns};
@@ -236,7 +236,7 @@ impl Processor {
     }
 
     /// As [`Processor::run`]; `watch` is told after each step what was done since the one before.
-    pub fn run_watched(&mut self, batch: &mut Batch, mut watch: impl FnMut(Step)) {
+    pub fn run_watched(&mut self, batch: &mut Batch, mut watch: impl FnMut(BatchStep)) {
         self.counting.get_mut().begin_pass();
         let Batch { requests, answers, len } = batch;
         let (requests, answers) = (&requests[..*len], &mut answers[..*len]);
@@ -289,7 +289,7 @@ impl Processor {
                 }
             });
         }
-        watch(Step::Read);
+        watch(BatchStep::Read);
         let mut kernel = Kernel { engine, domains, tokens, found };
         drive(&pass, &mut kernel, &mut running, &mut verdicts, &mut watch);
         drop(running);
@@ -302,7 +302,7 @@ impl Processor {
             (answer.outcome, answer.codes, answer.is_unsound) = outcome;
             answer.count = count.get();
         }
-        watch(Step::Answered);
+        watch(BatchStep::Answered);
     }
 
     /// Reads the arguments of a request, and says why it does not run where it cannot; nothing else of
@@ -327,7 +327,7 @@ pub(crate) fn drive(
     kernel: &mut Kernel<'_>,
     running: &mut [Option<Computation<'_>>],
     verdicts: &mut [Verdict],
-    watch: &mut impl FnMut(Step),
+    watch: &mut impl FnMut(BatchStep),
 ) {
     let mut context = Context::from_waker(Waker::noop());
     loop {
@@ -342,7 +342,7 @@ pub(crate) fn drive(
                 Poll::Pending => waiting = true,
             }
         }
-        watch(Step::Computed);
+        watch(BatchStep::Computed);
         if !waiting {
             return;
         }

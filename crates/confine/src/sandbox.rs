@@ -25,7 +25,7 @@ pub const SOCKET_DESCRIPTOR: i32 = 3;
 const OVERFLOW_ID: u32 = 65534;
 
 /// One step into the sandbox.
-pub struct Step {
+pub struct SandboxStep {
     /// Name of the step, as it is shown to people.
     pub name: &'static str,
     /// What an attacker could do without the step.
@@ -50,26 +50,26 @@ impl From<Errno> for Trouble {
 }
 
 /// Every step, in the order in which they are taken.
-pub const STEPS: &[Step] = &[
-    Step {
+pub const STEPS: &[SandboxStep] = &[
+    SandboxStep {
         name: "user namespace",
         why: "the other namespaces need it, and identity within it is worth nothing outside",
         mandatory: false,
         run: user_namespace,
     },
-    Step {
+    SandboxStep {
         name: "network namespace",
         why: "a socket made in spite of the policy could reach a network",
         mandatory: false,
         run: || unshare(UnshareFlags::NEWNET),
     },
-    Step {
+    SandboxStep {
         name: "ipc namespace",
         why: "System V and POSIX message queues of other programs would be in reach",
         mandatory: false,
         run: || unshare(UnshareFlags::NEWIPC),
     },
-    Step {
+    SandboxStep {
         name: "not dumpable",
         why: "another process of the same user could trace the program or read its memory",
         mandatory: true,
@@ -77,43 +77,43 @@ pub const STEPS: &[Step] = &[
     },
     // This comes after the step that keeps new tracers away: none can attach unseen between the
     // two.
-    Step {
+    SandboxStep {
         name: "no tracer",
         why: "a debugger attached since the start would see every key",
         mandatory: true,
         run: refuse_tracer,
     },
-    Step {
+    SandboxStep {
         name: "mount namespace",
         why: "a flaw in the policy would have the whole file system in reach",
         mandatory: false,
         run: empty_root,
     },
-    Step {
+    SandboxStep {
         name: "no capabilities",
         why: "a program started by root, or first in its namespace, could undo what follows",
         mandatory: true,
         run: drop_capabilities,
     },
-    Step {
+    SandboxStep {
         name: "no new privileges",
         why: "a program executed later could gain rights; the policy may not be set without it",
         mandatory: true,
         run: || Ok(rustix::thread::set_no_new_privs(true)?),
     },
-    Step {
+    SandboxStep {
         name: LIMITS,
         why: "a crash could write a core file, a flaw could fork or fill tables",
         mandatory: true,
         run: || limit_resources(DESCRIPTORS_MAX, 0),
     },
-    Step {
+    SandboxStep {
         name: LANDLOCK,
         why: "files could be opened in spite of the policy",
         mandatory: false,
         run: forbid_files,
     },
-    Step {
+    SandboxStep {
         name: POLICY,
         why: "a flaw in the program would have the whole kernel to attack",
         mandatory: true,
@@ -197,7 +197,7 @@ pub fn confine_threads(kept: Kept) -> Result<(), SandboxError> {
     policy::apply(kept.calls).map_err(Trouble::from).map_err(error(POLICY))
 }
 
-fn take(wanted: impl Fn(&Step) -> bool) -> Result<Entered, SandboxError> {
+fn take(wanted: impl Fn(&SandboxStep) -> bool) -> Result<Entered, SandboxError> {
     let mut missing = Vec::new();
     let landlock_abi = landlock_abi();
     for step in STEPS.iter().filter(|step| wanted(step)) {

@@ -19,4 +19,4 @@ pub use error::PacketError;
 pub use header::{DEFINITE_BYTES_MAX, Header, Length, PARTIAL_BITS_MAX, PARTIAL_BITS_MIN, header};
 pub use partial::{PartialLengths, Piece};
 pub use pgp::types::Tag;
-pub use splitter::{Event, Splitter, Step};
+pub use splitter::{Event, SplitStep, Splitter};

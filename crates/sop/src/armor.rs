@@ -3,7 +3,7 @@
 use crate::Tool;
 use crate::failure::told;
 use openpgp::packet::armor::{ArmorKind, Armorer, Dearmorer, Look, look};
-use openpgp::packet::{Event, PacketError, Step, Splitter, Tag};
+use openpgp::packet::{Event, PacketError, SplitStep, Splitter, Tag};
 use sop::Result;
 use sop::errors::Error;
 use sop::ops::{self, ArmorLabel, Ready};
@@ -21,7 +21,7 @@ fn malformed(error: &PacketError) -> Error {
 /// one; packets of version 6 must not have one (RFC 9580, 6.1).
 fn has_checksum(begin: &[u8]) -> bool {
     match Splitter::new().step(begin) {
-        Ok(Step { consumed, event: Event::Header(_) }) => begin.get(consumed) != Some(&6),
+        Ok(SplitStep { consumed, event: Event::Header(_) }) => begin.get(consumed) != Some(&6),
         _ => true,
     }
 }

@@ -7,7 +7,7 @@
 use crate::keys::Keys;
 use crate::keywords::padded;
 use crate::verbs::request_of;
-use cca::{Batch, Incoming, Step};
+use cca::{Batch, BatchStep, Incoming};
 use engine::{Curve, EcPrivateKey, Ed25519Key, Level};
 use lab::load::keys::rsa_test_key;
 use std::collections::HashMap;
@@ -99,7 +99,7 @@ impl Passes {
         let begin = processor_time();
         self.keys
             .processor
-            .run_watched(&mut batch, |step| kernels += usize::from(matches!(step, Step::Kernel(_))));
+            .run_watched(&mut batch, |step| kernels += usize::from(matches!(step, BatchStep::Kernel(_))));
         let time = processor_time().saturating_sub(begin);
         let answer = &batch.answers()[0];
         Ran { time, kernels, codes: answer.codes, is_answered: answer.outcome == Outcome::Answered }

@@ -25,7 +25,7 @@ mod nft;
 mod tests;
 
 use layout::{Changed, Group, Layout, Ports, Shape};
-use nft::{Batch, DELETE_TABLE, ELEMENTS_MAX, NEW_TABLE, NEWS_BYTES, Nft, Step, Verdict, meta};
+use nft::{Batch, DELETE_TABLE, ELEMENTS_MAX, Expression, NEW_TABLE, NEWS_BYTES, Nft, Verdict, meta};
 pub use nft::{Heard, News};
 
 /// How the names of tables begin; one of two digits follows.
@@ -413,9 +413,9 @@ impl Filter {
     }
 
     fn base_rules(&self, batch: &mut Batch, at: usize, table: &str, chain: &str) {
-        let accept = Step::Verdict(Verdict::Accept);
-        let is = |value: &[u8]| Step::Is { register: 0, value: value.to_vec() };
-        let load = |key| Step::Meta { key, register: 0 };
+        let accept = Expression::Verdict(Verdict::Accept);
+        let is = |value: &[u8]| Expression::Is { register: 0, value: value.to_vec() };
+        let load = |key| Expression::Meta { key, register: 0 };
         batch.rule(table, chain, &[load(meta::MARK), is(&plane::MARK.to_ne_bytes()), accept.clone()]);
         let mut device = [0; NAME_BYTES];
         device.iter_mut().zip(self.device.as_bytes()).for_each(|(to, from)| *to = *from);
@@ -424,32 +424,32 @@ impl Filter {
         // This rule precedes all that look behind the IP headers, where a later fragment holds any bytes its sender
         // likes.
         let (place, mask) = if at == V6 {
-            (Step::Extension { kind: FRAGMENT, at: 2, bytes: 2, register: 0 }, 0xfff8_u16)
+            (Expression::Extension { kind: FRAGMENT, at: 2, bytes: 2, register: 0 }, 0xfff8_u16)
         } else {
-            (Step::Network { at: 6, bytes: 2, register: 0 }, 0x1fff)
+            (Expression::Network { at: 6, bytes: 2, register: 0 }, 0x1fff)
         };
-        let offset = Step::Mask { register: 0, mask: mask.to_be_bytes().to_vec() };
-        let is_later = Step::IsNot { register: 0, value: vec![0, 0] };
-        batch.rule(table, chain, &[place, offset, is_later, Step::Verdict(Verdict::Goto(PIECES))]);
+        let offset = Expression::Mask { register: 0, mask: mask.to_be_bytes().to_vec() };
+        let is_later = Expression::IsNot { register: 0, value: vec![0, 0] };
+        batch.rule(table, chain, &[place, offset, is_later, Expression::Verdict(Verdict::Goto(PIECES))]);
         if at == V6 {
             let icmp = || [load(meta::PROTOCOL), is(&[58])];
-            let kind = || Step::Transport { at: 0, bytes: 1, register: 0 };
+            let kind = || Expression::Transport { at: 0, bytes: 1, register: 0 };
             // Neighbour discovery, which no router forwards: its hop limit is 255 (RFC 4861).
             for message in 133..=137 {
-                let from_here = [Step::Network { at: 7, bytes: 1, register: 0 }, is(&[255])];
+                let from_here = [Expression::Network { at: 7, bytes: 1, register: 0 }, is(&[255])];
                 let all = [&from_here[..], &icmp(), &[kind(), is(&[message]), accept.clone()]].concat();
                 batch.rule(table, chain, &all);
             }
             // Multicast listener reports to the link (RFC 3810): switches need these before they pass on neighbour
             // discovery.
             for message in [131, 132, 143] {
-                let to_link = [Step::Network { at: 24, bytes: 2, register: 0 }, is(&[0xff, 0x02])];
+                let to_link = [Expression::Network { at: 24, bytes: 2, register: 0 }, is(&[0xff, 0x02])];
                 let all = [&to_link[..], &icmp(), &[kind(), is(&[message]), accept.clone()]].concat();
                 batch.rule(table, chain, &all);
             }
         }
-        batch.rule(table, chain, &[load(meta::PROTOCOL), Step::Verdict(Verdict::Goto(POLICIES))]);
-        batch.rule(table, chain, &[Step::Verdict(Verdict::Goto(PIECES))]);
+        batch.rule(table, chain, &[load(meta::PROTOCOL), Expression::Verdict(Verdict::Goto(POLICIES))]);
+        batch.rule(table, chain, &[Expression::Verdict(Verdict::Goto(PIECES))]);
     }
 }
 
@@ -533,29 +533,29 @@ fn pieces_name(group: usize) -> String {
 }
 
 /// Steps that load the fields of a packet that a shape looks at, and the length of their key.
-fn loads<'s>(shape: Shape, at: usize) -> (Vec<Step<'s>>, u32) {
+fn loads<'s>(shape: Shape, at: usize) -> (Vec<Expression<'s>>, u32) {
     let (address, places) = if at == V6 { (16, [8, 24]) } else { (4, [12, 16]) };
-    let (mut steps, mut register) = (Vec::new(), 0);
+    let (mut expressions, mut register) = (Vec::new(), 0);
     for (bits, place) in [shape.source_bits, shape.destination_bits].into_iter().zip(places) {
         if bits == 0 {
             continue;
         }
-        steps.push(Step::Network { at: place, bytes: address, register });
+        expressions.push(Expression::Network { at: place, bytes: address, register });
         if u32::from(bits) < 8 * address {
             let mask = (u128::MAX << (128 - u32::from(bits))).to_be_bytes();
-            steps.push(Step::Mask { register, mask: mask[..address as usize].to_vec() });
+            expressions.push(Expression::Mask { register, mask: mask[..address as usize].to_vec() });
         }
         register += address / 4;
     }
     if shape.has_protocol {
-        steps.push(Step::Meta { key: meta::PROTOCOL, register });
+        expressions.push(Expression::Meta { key: meta::PROTOCOL, register });
         register += 1;
     }
     let mut port = |at, bytes, mask: &[u8]| {
         if mask.iter().any(|byte| *byte != 0) {
-            steps.push(Step::Transport { at, bytes, register });
+            expressions.push(Expression::Transport { at, bytes, register });
             if mask.iter().any(|byte| *byte != 0xff) {
-                steps.push(Step::Mask { register, mask: mask.to_vec() });
+                expressions.push(Expression::Mask { register, mask: mask.to_vec() });
             }
             register += 1;
         }
@@ -571,7 +571,7 @@ fn loads<'s>(shape: Shape, at: usize) -> (Vec<Step<'s>>, u32) {
             port(1, 1, &[code]);
         }
     }
-    (steps, 4 * register)
+    (expressions, 4 * register)
 }
 
 /// Types of a key's parts as nft(8) numbers them, six bits each: addresses, protocols, ports, types of ICMP.
@@ -601,12 +601,12 @@ fn group_rules(batch: &mut Batch, at: usize, table: &str, number: usize, group: 
     let verdict = if group.passes { Verdict::Accept } else { Verdict::Drop };
     let (set, pieces) = (set_name(number), pieces_name(number));
     let found = |shape: Shape, set: &str, batch: &mut Batch, chain: &str, verdict| {
-        let (mut steps, bytes): (Vec<Step<'_>>, u32) = loads(shape, at);
+        let (mut expressions, bytes): (Vec<Expression<'_>>, u32) = loads(shape, at);
         if bytes > 0 {
-            steps.push(Step::In { set });
+            expressions.push(Expression::In { set });
         }
-        steps.push(Step::Verdict(verdict));
-        batch.rule(table, chain, &steps);
+        expressions.push(Expression::Verdict(verdict));
+        batch.rule(table, chain, &expressions);
     };
     found(group.shape, &set, batch, POLICIES, verdict);
     if !group.shape.is_of_whole_packets() {
@@ -625,8 +625,8 @@ fn group_rules(batch: &mut Batch, at: usize, table: &str, number: usize, group: 
     };
     let chain = format!("short{number}");
     batch.chain(table, &chain, None);
-    let shows = Step::Transport { at: 0, bytes, register: 0 };
-    batch.rule(table, &chain, &[shows, Step::Verdict(Verdict::Return)]);
-    batch.rule(table, &chain, &[Step::Verdict(Verdict::Drop)]);
+    let shows = Expression::Transport { at: 0, bytes, register: 0 };
+    batch.rule(table, &chain, &[shows, Expression::Verdict(Verdict::Return)]);
+    batch.rule(table, &chain, &[Expression::Verdict(Verdict::Drop)]);
     found(of_pieces, &pieces, batch, POLICIES, Verdict::Jump(&chain));
 }

@@ -37,7 +37,7 @@ enum State {
 
 /// One step: the event that a slice begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct SplitStep {
     /// Number of bytes of the slice that are used up.
     pub consumed: usize,
     /// The event that the consumed bytes make up.
@@ -71,20 +71,20 @@ impl Splitter {
     /// # Errors
     /// [`PacketError`] if no packet begins here, or a packet has a kind of length that it must not have. The stream
     /// must not be read further then.
-    pub fn step(&mut self, input: &[u8]) -> Result<Step, PacketError> {
+    pub fn step(&mut self, input: &[u8]) -> Result<SplitStep, PacketError> {
         match self.state {
             State::Between => self.header(input),
             State::Length => self.length(input),
             State::Ending => {
                 self.state = State::Between;
-                Ok(Step { consumed: 0, event: Event::End })
+                Ok(SplitStep { consumed: 0, event: Event::End })
             }
-            _ if input.is_empty() => Ok(Step { consumed: 0, event: Event::More }),
-            State::ToEnd => Ok(Step { consumed: input.len(), event: Event::Body }),
+            _ if input.is_empty() => Ok(SplitStep { consumed: 0, event: Event::More }),
+            State::ToEnd => Ok(SplitStep { consumed: input.len(), event: Event::Body }),
             State::Body { left, is_last } => {
                 let consumed = usize::try_from(left).map_or(input.len(), |left| left.min(input.len()));
                 self.body(left - consumed as u64, is_last);
-                Ok(Step { consumed, event: Event::Body })
+                Ok(SplitStep { consumed, event: Event::Body })
             }
         }
     }
@@ -112,9 +112,9 @@ impl Splitter {
         }
     }
 
-    fn header(&mut self, input: &[u8]) -> Result<Step, PacketError> {
+    fn header(&mut self, input: &[u8]) -> Result<SplitStep, PacketError> {
         let (consumed, header) = self.gather(input, read_header)?;
-        let Some(header) = header else { return Ok(Step { consumed, event: Event::More }) };
+        let Some(header) = header else { return Ok(SplitStep { consumed, event: Event::More }) };
         match header.length {
             Length::Definite(bytes) => self.body(bytes, true),
             _ if !may_have_any_length(header.tag) => {
@@ -123,18 +123,18 @@ impl Splitter {
             Length::Partial(bits) => self.body(1 << bits, false),
             Length::Indeterminate => self.state = State::ToEnd,
         }
-        Ok(Step { consumed, event: Event::Header(header) })
+        Ok(SplitStep { consumed, event: Event::Header(header) })
     }
 
-    fn length(&mut self, input: &[u8]) -> Result<Step, PacketError> {
+    fn length(&mut self, input: &[u8]) -> Result<SplitStep, PacketError> {
         let (consumed, length) = self.gather(input, |octets| Ok(read_length(octets)))?;
         let (bytes, is_last) = match length {
-            None | Some(Length::Indeterminate) => return Ok(Step { consumed, event: Event::More }),
+            None | Some(Length::Indeterminate) => return Ok(SplitStep { consumed, event: Event::More }),
             Some(Length::Definite(bytes)) => (bytes, true),
             Some(Length::Partial(bits)) => (1 << bits, false),
         };
         self.body(bytes, is_last);
-        Ok(Step { consumed, event: Event::Framing })
+        Ok(SplitStep { consumed, event: Event::Framing })
     }
 
     fn body(&mut self, left: u64, is_last: bool) {

@@ -83,7 +83,7 @@ pub struct Walk {
 }
 
 /// The encipherment of one level.
-pub struct Step {
+pub struct LevelStep {
     /// The two-part key to encipher under.
     pub key: [u8; 16],
     /// Two blocks, each enciphered by itself.
@@ -98,17 +98,17 @@ impl Walk {
     }
 
     /// The next encipherment; `None` once the session's key is reached.
-    pub fn step(&self) -> Option<Step> {
+    pub fn step(&self) -> Option<LevelStep> {
         let level = self.left.checked_sub(1)?;
         let bits = self.tree.bits();
         let branch = (self.counter >> (bits * level)) as u8 & ((1 << bits) - 1);
         let mut blocks = self.grandparent;
         blocks[7] ^= branch;
         blocks[15] ^= branch ^ 0xF0;
-        Some(Step { key: self.parent, blocks })
+        Some(LevelStep { key: self.parent, blocks })
     }
 
-    /// Goes down one level, with the enciphered blocks of a [`Step`].
+    /// Goes down one level, with the enciphered blocks of a [`LevelStep`].
     pub fn take(&mut self, mut enciphered: [u8; 16]) {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
@@ -131,7 +131,7 @@ impl Drop for Walk {
     }
 }
 
-impl Drop for Step {
+impl Drop for LevelStep {
     fn drop(&mut self) {
         self.key.zeroize();
         self.blocks.zeroize();

@@ -2,7 +2,7 @@
 //! rate.
 
 use super::translate2::{AesKeys, FIRST, field4, translate2, under4};
-use cca::{Batch, Incoming, Processor, Step};
+use cca::{Batch, BatchStep, Incoming, Processor};
 use verb_requests::pin::*;
 use verb_requests::support::{DOMAIN, Request};
 use wire::code;
@@ -20,12 +20,12 @@ fn passes(processor: &mut Processor, request: &Request, count: usize) -> Vec<Vec
     let (mut steps, mut passes) = (Vec::new(), Vec::new());
     processor.run_watched(&mut batch, |step| steps.push(step));
     assert!(batch.answers().iter().all(|answer| answer.codes == code::OK));
-    assert_eq!((steps.first(), steps.last()), (Some(&Step::Read), Some(&Step::Answered)));
+    assert_eq!((steps.first(), steps.last()), (Some(&BatchStep::Read), Some(&BatchStep::Answered)));
     for step in steps {
         match step {
-            Step::Computed => passes.push(Vec::new()),
-            Step::Kernel(kind) => passes.last_mut().expect("computations ask first").push(kind),
-            Step::Read | Step::Answered => {}
+            BatchStep::Computed => passes.push(Vec::new()),
+            BatchStep::Kernel(kind) => passes.last_mut().expect("computations ask first").push(kind),
+            BatchStep::Read | BatchStep::Answered => {}
         }
     }
     assert_eq!(passes.pop(), Some(Vec::new()), "after the last one nothing is asked");

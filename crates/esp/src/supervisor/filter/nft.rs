@@ -57,9 +57,10 @@ pub enum Verdict<'v> {
     Goto(&'v str),
 }
 
-/// A step of a rule: a load, a comparison or a verdict. Registers are numbered from 0, four bytes each.
+/// An expression of a rule, as nf_tables has it: a load, a comparison or a verdict. Registers are numbered from 0, four
+/// bytes each.
 #[derive(Clone, Debug)]
-pub enum Step<'s> {
+pub enum Expression<'s> {
     /// Loads metadata (`NFT_META_MARK` and others) into a register.
     Meta { key: u32, register: u32 },
     /// Loads bytes of the IP header into registers.
@@ -81,7 +82,7 @@ pub enum Step<'s> {
     Verdict(Verdict<'s>),
 }
 
-/// Keys of [`Step::Meta`].
+/// Keys of [`Expression::Meta`].
 pub mod meta {
     pub const MARK: u32 = 3;
     pub const OUT_INDEX: u32 = 5;
@@ -145,11 +146,11 @@ impl Batch {
     }
 
     /// Adds a rule at the end of a chain.
-    pub fn rule(&mut self, table: &str, chain: &str, steps: &[Step<'_>]) {
+    pub fn rule(&mut self, table: &str, chain: &str, expressions: &[Expression<'_>]) {
         self.message(NEW_RULE, CREATE | APPEND, |to| {
             text(to, 1, table);
             text(to, 2, chain);
-            nest(to, 4, |to| steps.iter().for_each(|step| expression(to, step)));
+            nest(to, 4, |to| expressions.iter().for_each(|of| expression(to, of)));
         });
     }
 
@@ -225,7 +226,7 @@ fn nest(to: &mut Vec<u8>, kind: u16, fill: impl FnOnce(&mut Vec<u8>)) {
     to[start..start + 2].copy_from_slice(&bytes.to_ne_bytes());
 }
 
-fn expression(to: &mut Vec<u8>, step: &Step<'_>) {
+fn expression(to: &mut Vec<u8>, what: &Expression<'_>) {
     let register = |register: &u32| REGISTERS + register;
     let value = |to: &mut Vec<u8>, kind, value: &[u8]| nest(to, kind, |to| attribute(to, 1, value));
     let mut named = |name: &str, fill: &dyn Fn(&mut Vec<u8>)| {
@@ -234,43 +235,43 @@ fn expression(to: &mut Vec<u8>, step: &Step<'_>) {
             nest(to, 2, |to| fill(to));
         });
     };
-    match step {
-        Step::Meta { key, register: to_register } => named("meta", &|to| {
+    match what {
+        Expression::Meta { key, register: to_register } => named("meta", &|to| {
             number(to, 1, register(to_register));
             number(to, 2, *key);
         }),
-        Step::Network { at, bytes, register: to_register }
-        | Step::Transport { at, bytes, register: to_register } => named("payload", &|to| {
+        Expression::Network { at, bytes, register: to_register }
+        | Expression::Transport { at, bytes, register: to_register } => named("payload", &|to| {
             number(to, 1, register(to_register));
-            number(to, 2, if matches!(step, Step::Network { .. }) { 1 } else { 2 });
+            number(to, 2, if matches!(what, Expression::Network { .. }) { 1 } else { 2 });
             number(to, 3, *at);
             number(to, 4, *bytes);
         }),
-        Step::Extension { kind, at, bytes, register: to_register } => named("exthdr", &|to| {
+        Expression::Extension { kind, at, bytes, register: to_register } => named("exthdr", &|to| {
             number(to, 1, register(to_register));
             attribute(to, 2, &[*kind]);
             number(to, 3, *at);
             number(to, 4, *bytes);
         }),
-        Step::Mask { register: of, mask } => named("bitwise", &|to| {
+        Expression::Mask { register: of, mask } => named("bitwise", &|to| {
             number(to, 1, register(of));
             number(to, 2, register(of));
             number(to, 3, mask.len() as u32);
             value(to, 4, mask);
             value(to, 5, &vec![0; mask.len()]);
         }),
-        Step::Is { register: of, value: other } | Step::IsNot { register: of, value: other } => {
+        Expression::Is { register: of, value: other } | Expression::IsNot { register: of, value: other } => {
             named("cmp", &|to| {
                 number(to, 1, register(of));
-                number(to, 2, u32::from(matches!(step, Step::IsNot { .. })));
+                number(to, 2, u32::from(matches!(what, Expression::IsNot { .. })));
                 value(to, 3, other);
             });
         }
-        Step::In { set } => named("lookup", &|to| {
+        Expression::In { set } => named("lookup", &|to| {
             text(to, 1, set);
             number(to, 2, REGISTERS);
         }),
-        Step::Verdict(verdict) => named("immediate", &|to| {
+        Expression::Verdict(verdict) => named("immediate", &|to| {
             number(to, 1, 0);
             nest(to, 2, |to| {
                 nest(to, 2, |to| {
