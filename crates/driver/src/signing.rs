@@ -6,7 +6,7 @@ use engine::{
     pss_encode,
 };
 use keyfiles::{SigningKey, ecdsa_sig_value};
-use tls::{Hash, KeyRequest, Scheme, Work};
+use tls::{Hash, KeyOperation, KeyRequest, Scheme};
 use zeroize::Zeroizing;
 
 /// The private key of the client, and the engine that signs with it.
@@ -72,16 +72,16 @@ impl Signer {
 }
 
 /// The digest that ECDSA is to sign; None for work of another kind.
-fn digest(work: &Work) -> Option<&[u8]> {
+fn digest(work: &KeyOperation) -> Option<&[u8]> {
     match work {
-        Work::Sign { scheme: Scheme::Ecdsa, digest, .. } => Some(digest),
+        KeyOperation::Sign { scheme: Scheme::Ecdsa, digest, .. } => Some(digest),
         _ => None,
     }
 }
 
 /// The padded block that RSA is to sign; None for other work, or if the key is too short for it.
-fn block(work: &Work, modulus_bytes: usize, modulus_bits: usize) -> Option<Vec<u8>> {
-    let Work::Sign { scheme, hash, digest } = work else { return None };
+fn block(work: &KeyOperation, modulus_bytes: usize, modulus_bits: usize) -> Option<Vec<u8>> {
+    let KeyOperation::Sign { scheme, hash, digest } = work else { return None };
     let hash = match hash {
         Hash::Sha1 => HashAlgorithm::Sha1,
         Hash::Sha224 => HashAlgorithm::Sha224,
@@ -112,7 +112,10 @@ mod tests {
     }
 
     fn request(scheme: Scheme, number: u8) -> KeyRequest {
-        KeyRequest { key: 0, work: Work::Sign { scheme, hash: Hash::Sha256, digest: vec![number; 32] } }
+        KeyRequest {
+            key: 0,
+            work: KeyOperation::Sign { scheme, hash: Hash::Sha256, digest: vec![number; 32] },
+        }
     }
 
     /// Whether OpenSSL takes a signature over the digest of this number.
@@ -153,7 +156,7 @@ mod tests {
     #[test]
     fn what_a_key_does_not_make_leaves_the_others_theirs() {
         let rsa = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).unwrap()).unwrap();
-        let premaster = KeyRequest { key: 0, work: Work::Premaster { ciphertext: vec![1; 256] } };
+        let premaster = KeyRequest { key: 0, work: KeyOperation::Premaster { ciphertext: vec![1; 256] } };
         let requests =
             [request(Scheme::RsaPss, 1), request(Scheme::Ecdsa, 2), premaster, request(Scheme::RsaPkcs1, 3)];
         let signed = signer(&rsa).sign(&requests);

@@ -4,18 +4,18 @@ use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
-use streams::Side;
+use streams::StreamSocket;
 
 /// A socket that notes when the peer has ended.
 pub(crate) struct Socket {
-    side: Side,
+    side: StreamSocket,
     has_ended: bool,
 }
 
 impl Socket {
     /// Wraps a socket that is connecting.
     pub(crate) fn new(descriptor: OwnedFd) -> Self {
-        Self { side: Side::connecting(descriptor), has_ended: false }
+        Self { side: StreamSocket::connecting(descriptor), has_ended: false }
     }
 
     pub(crate) fn hear(&mut self, events: EventFlags) {

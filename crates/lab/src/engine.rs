@@ -156,7 +156,7 @@ fn nothing<K>(_: &mut K, _: &[u8; 16]) {}
 mod tests {
     use super::compare::agree;
     use super::rows::Against;
-    use super::sides::{Reading, Side};
+    use super::sides::{Reading, RowSide};
     use super::*;
 
     /// Every row runs, its sides agree, and the row is judged against the peer that it names.
@@ -187,7 +187,7 @@ mod tests {
     fn sides_that_differ_are_found() {
         let mut ours = Reading::new(|out: &mut Vec<u8>| out.push(1));
         let theirs = Reading::new(|out: &mut Vec<u8>| out.push(2));
-        let mut peers: Vec<(&str, Box<dyn Side>)> = vec![("another", Box::new(theirs))];
+        let mut peers: Vec<(&str, Box<dyn RowSide>)> = vec![("another", Box::new(theirs))];
         let error = agree(&ROWS[0], &mut ours, &mut peers).unwrap_err();
         assert!(error.to_string().contains("another differ"), "{error}");
     }

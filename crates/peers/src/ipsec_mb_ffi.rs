@@ -388,7 +388,7 @@ pub struct GcmKey(Box<GcmKeyData>);
 pub type Tag = [u8; 32];
 
 /// The cipher of a job, and its key.
-pub enum Work<'a> {
+pub enum JobCipher<'a> {
     /// AES-128 in CBC.
     AesCbc(&'a AesKey),
     /// AES-128 in CTR.
@@ -404,7 +404,7 @@ pub enum Job<'a> {
     /// Enciphers or deciphers a text.
     Cipher {
         /// The cipher and its key.
-        work: Work<'a>,
+        work: JobCipher<'a>,
         /// True to encipher, false to decipher.
         encipher: bool,
         /// Chaining value or counter, which is not updated. DES uses the first eight bytes.
@@ -461,10 +461,10 @@ impl Job<'_> {
                 raw.chain_order = if *encipher { ORDER_CIPHER_HASH } else { ORDER_HASH_CIPHER };
                 raw.hash_alg = HASH_NULL;
                 let (mode, keys, key_bytes, iv_bytes) = match work {
-                    Work::AesCbc(key) => (CIPHER_CBC, aes_keys(key), 16, 16),
-                    Work::AesCtr(key) => (CIPHER_CNTR, aes_keys(key), 16, 16),
-                    Work::DesCbc(key) => (CIPHER_DES, [key.0.pointers[0]; 2], 8, 8),
-                    Work::TdesCbc(key) => (CIPHER_DES3, [key.0.pointers.as_ptr().cast(); 2], 24, 8),
+                    JobCipher::AesCbc(key) => (CIPHER_CBC, aes_keys(key), 16, 16),
+                    JobCipher::AesCtr(key) => (CIPHER_CNTR, aes_keys(key), 16, 16),
+                    JobCipher::DesCbc(key) => (CIPHER_DES, [key.0.pointers[0]; 2], 8, 8),
+                    JobCipher::TdesCbc(key) => (CIPHER_DES3, [key.0.pointers.as_ptr().cast(); 2], 24, 8),
                 };
                 raw.cipher_mode = mode;
                 [raw.enc_keys, raw.dec_keys] = keys;

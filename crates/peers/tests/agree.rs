@@ -1,7 +1,7 @@
 //! The libraries agree with each other, as far as they are here: what binds them is right.
 
 use peers::aws_lc_ffi as aws;
-use peers::ipsec_mb_ffi::{AesKey, IpsecMb, Job, Reach, Work};
+use peers::ipsec_mb_ffi::{AesKey, IpsecMb, Job, JobCipher, Reach};
 use peers::openssl_ffi::{self, openssl};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -61,9 +61,9 @@ fn ciphers() {
             let [a, b, c] = &mut data;
             let job = |work, data| Job::Cipher { work, encipher, iv: &IV, data };
             library.run(&mut [
-                job(Work::DesCbc(&keys.0), a),
-                job(Work::TdesCbc(&keys.1), b),
-                job(Work::AesCbc(&keys.2), c),
+                job(JobCipher::DesCbc(&keys.0), a),
+                job(JobCipher::TdesCbc(&keys.1), b),
+                job(JobCipher::AesCbc(&keys.2), c),
             ]);
             assert_eq!(data, [des.clone(), tdes.clone(), aes.clone()]);
         }
@@ -98,7 +98,7 @@ fn ecb_ctr_and_gcm() {
     for mut library in reaches() {
         let (ctr_key, gcm_key) = (library.aes128(&key), library.gcm(&key));
         let mut data = text(1000);
-        let work = Work::AesCtr(&ctr_key);
+        let work = JobCipher::AesCtr(&ctr_key);
         library.run(&mut [Job::Cipher { work, encipher: true, iv: &IV, data: &mut data }]);
         assert_eq!(data, ctr);
         let mut data = text(1008);
@@ -185,7 +185,7 @@ fn lengths_that_do_not_fit_are_refused() {
 }
 
 fn cbc<'a>(key: &'a AesKey, data: &'a mut [u8]) -> Job<'a> {
-    Job::Cipher { work: Work::AesCbc(key), encipher: true, iv: &IV, data }
+    Job::Cipher { work: JobCipher::AesCbc(key), encipher: true, iv: &IV, data }
 }
 
 /// A job that the library does not take panics only when the others are back, and its manager works on.

@@ -3,12 +3,12 @@
 //! | need | where |
 //! |---|---|
 //! | a server, and a connection to it | [`Server`] |
-//! | read and write without waiting | [`Side`] |
+//! | read and write without waiting | [`StreamSocket`] |
 //! | what to watch a socket for | [`WATCHED`] |
 #![forbid(unsafe_code)]
 
 mod server;
-mod side;
+mod socket;
 
 pub use server::{Server, UNIX_PATH_BYTES_MAX};
-pub use side::{Side, WATCHED};
+pub use socket::{StreamSocket, WATCHED};

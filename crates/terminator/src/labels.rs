@@ -6,7 +6,7 @@ use engine::HashAlgorithm;
 pub(crate) use facility::private_keys::Field;
 use facility::private_keys::{self, Padding, SignatureRequest};
 use facility::{Completions, FacilityError, Label, Reply};
-use tls::{Hash, KeyRequest, Scheme, Work};
+use tls::{Hash, KeyOperation, KeyRequest, Scheme};
 use wire::verb::{Verb, digital_signature_generate as dsg, tls_premaster as tlsp};
 use zeroize::Zeroizing;
 
@@ -31,10 +31,10 @@ pub(crate) fn submit(
     request: &KeyRequest,
 ) -> Result<(), NotSent> {
     let sent = match &request.work {
-        Work::Premaster { ciphertext } => {
+        KeyOperation::Premaster { ciphertext } => {
             completions.ask(number, domain, &private_keys::premaster(label, ciphertext))
         }
-        Work::Sign { scheme, hash, digest } => {
+        KeyOperation::Sign { scheme, hash, digest } => {
             let hash = match hash {
                 Hash::Sha256 => HashAlgorithm::Sha256,
                 Hash::Sha384 => HashAlgorithm::Sha384,

@@ -21,7 +21,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use streams::{Server, Side, WATCHED};
+use streams::{Server, StreamSocket, WATCHED};
 use tls::{Acceptor, Cause, Connection, Facts, Failure, KeyRequest, Progress, Protocols, Read};
 use zeroize::Zeroizing;
 
@@ -136,7 +136,7 @@ impl Pending {
 
 /// One client's connection.
 pub(crate) struct Session {
-    client: Side,
+    client: StreamSocket,
     address: SocketAddr,
     /// Bytes of a proxy's header so far, and the address that the header says the client connected to.
     header: Vec<u8>,
@@ -146,7 +146,7 @@ pub(crate) struct Session {
     phase: Phase,
     listener: Arc<Listener>,
     material: Arc<Material>,
-    backend: Option<Side>,
+    backend: Option<StreamSocket>,
     /// Place of the list of backends in the listener, place of the backend in the list, and how many backends were
     /// tried.
     list_at: usize,
@@ -215,7 +215,7 @@ impl Session {
             tls.offer(protocols);
         }
         Ok(Self {
-            client: Side::new(socket),
+            client: StreamSocket::new(socket),
             address,
             tls: Some(tls),
             phase: if listener.accept_proxy.is_some() { Phase::Header } else { Phase::Handshake },
@@ -252,7 +252,7 @@ impl Session {
         })
     }
 
-    pub(crate) fn client(&self) -> &Side {
+    pub(crate) fn client(&self) -> &StreamSocket {
         &self.client
     }
 
@@ -451,7 +451,7 @@ impl Session {
                 let Some(request) = tls.take_request() else { return Ok(Shaken::Moved(false)) };
                 self.asked = Some(around.now);
                 self.asked_ecdsa =
-                    matches!(&request.work, tls::Work::Sign { scheme: tls::Scheme::Ecdsa, .. });
+                    matches!(&request.work, tls::KeyOperation::Sign { scheme: tls::Scheme::Ecdsa, .. });
                 Ok(Shaken::Asks(request))
             }
             Ok(Progress::NeedsVerdict) => {
@@ -510,7 +510,7 @@ impl Session {
                     let data = EventData::new_u64(around.backend_data);
                     epoll::add(around.epoll, &socket, data, WATCHED)
                         .map_err(|errno| Over::of(format!("backend: {errno}")))?;
-                    let mut side = Side::new(socket);
+                    let mut side = StreamSocket::new(socket);
                     side.can_write = is_connected;
                     self.backend = Some(side);
                     self.phase = Phase::Connecting { since: around.now };
@@ -688,7 +688,7 @@ impl Session {
 }
 
 /// Sends pending bytes to the client, as far as the socket takes them; true if any were sent.
-fn send_out(tls: &mut Connection, client: &mut Side) -> Result<bool, Errno> {
+fn send_out(tls: &mut Connection, client: &mut StreamSocket) -> Result<bool, Errno> {
     let mut moved = false;
     loop {
         let count = client.write(tls.outgoing())?;

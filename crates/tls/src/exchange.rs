@@ -4,7 +4,7 @@
 use crate::alpn::Protocols;
 use crate::clients::{ClientChain, Clients, Refusal, split};
 use crate::ffi;
-use crate::key::{Hash, KeyRequest, Scheme, Work};
+use crate::key::{Hash, KeyOperation, KeyRequest, Scheme};
 use s2n_tls::callbacks::{
     CertValidationCallback, CertValidationInfo, ConnectionFuture, OperationType, PrivateKeyCallback,
     PrivateKeyOperation,
@@ -56,13 +56,13 @@ impl PrivateKeyCallback for AskCaller {
         let mut input = vec![0; operation.input_size()?];
         operation.input(&mut input)?;
         let work = match operation.kind()? {
-            OperationType::Decrypt => Work::Premaster { ciphertext: input },
+            OperationType::Decrypt => KeyOperation::Premaster { ciphertext: input },
             OperationType::Sign(algorithm, hash) => {
                 let hash = hash_of(hash).ok_or_else(|| refused("a hash that keys do not sign"))?;
                 if input.len() != hash.bytes() {
                     return Err(refused("a digest of another length"));
                 }
-                Work::Sign { scheme: scheme_of(algorithm)?, hash, digest: input }
+                KeyOperation::Sign { scheme: scheme_of(algorithm)?, hash, digest: input }
             }
             _ => return Err(refused("an operation that keys do not have")),
         };

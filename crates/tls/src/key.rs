@@ -1,6 +1,6 @@
 //! Private key operations as values: a handshake's request, and the answer to it.
 
-/// Length of a premaster secret in bytes; an answer to [`Work::Premaster`] has this length (RFC 5246, 7.4.7.1).
+/// Length of a premaster secret in bytes; an answer to [`KeyOperation::Premaster`] has this length (RFC 5246, 7.4.7.1).
 pub const PREMASTER_BYTES: usize = 48;
 
 /// A handshake's request for an operation with a private key that is elsewhere.
@@ -9,12 +9,12 @@ pub struct KeyRequest {
     /// The key's number, which its chain was given.
     pub key: u32,
     /// The operation.
-    pub work: Work,
+    pub work: KeyOperation,
 }
 
 /// An operation with a private key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum KeyOperation {
     /// A signature over a digest. The answer is as long as the modulus for RSA, and ECDSA-Sig-Value in DER
     /// for ECDSA (RFC 3279, 2.2.3).
     Sign {

@@ -52,7 +52,7 @@ pub use connection::{Connection, Facts, Progress};
 pub use error::{Cause, Failure};
 pub use ffi::give_back_memory;
 pub use initiator::{Client, Group, Initiator, InitiatorError, Offer, Resuming, Trust};
-pub use key::{Hash, KeyRequest, PREMASTER_BYTES, Scheme, Work};
+pub use key::{Hash, KeyOperation, KeyRequest, PREMASTER_BYTES, Scheme};
 pub use ocsp::{OcspAnswer, OcspError, OcspHash, OcspResponse, OcspStatus};
 pub use policy::{Policy, SUITES};
 pub use sessions::{SessionStore, Sessions};

@@ -16,7 +16,8 @@ use openssl::x509::{X509, X509NameBuilder};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use tls::{
-    Acceptor, Cause, Chain, ChainError, Connection, Hash, Policy, Progress, PublicKey, Scheme, Unnamed, Work,
+    Acceptor, Cause, Chain, ChainError, Connection, Hash, KeyOperation, Policy, Progress, PublicKey, Scheme,
+    Unnamed,
 };
 use zeroize::Zeroizing;
 
@@ -132,7 +133,7 @@ fn exchange(client: &mut Client, server: &mut Connection, at_once: usize) {
 fn shake(
     mut client: Client,
     server: &mut Connection,
-    mut answer: impl FnMut(Work) -> Option<Vec<u8>>,
+    mut answer: impl FnMut(KeyOperation) -> Option<Vec<u8>>,
 ) -> (Client, Result<(), Cause>) {
     for _ in 0..100 {
         exchange(&mut client, server, 7);
@@ -172,10 +173,10 @@ fn digest_of(hash: Hash) -> MessageDigest {
 }
 
 /// Computes what a handshake asks for.
-fn compute(key: &PKey<Private>, work: Work) -> Vec<u8> {
+fn compute(key: &PKey<Private>, work: KeyOperation) -> Vec<u8> {
     let (scheme, hash, digest) = match work {
-        Work::Sign { scheme, hash, digest } => (scheme, hash, digest),
-        Work::Premaster { ciphertext } => {
+        KeyOperation::Sign { scheme, hash, digest } => (scheme, hash, digest),
+        KeyOperation::Premaster { ciphertext } => {
             let mut premaster = vec![0; 256];
             let count =
                 key.rsa().unwrap().private_decrypt(&ciphertext, &mut premaster, Padding::PKCS1).unwrap();
@@ -246,7 +247,7 @@ fn a_premaster_is_asked_for_where_the_policy_has_rsa_key_exchange() {
         let mut server = Connection::new(&acceptor).unwrap();
         let client = Client::new(SslVersion::TLS1_2, "AES128-GCM-SHA256");
         let (_, ended) = shake(client, &mut server, |work| {
-            assert!(matches!(work, Work::Premaster { .. }));
+            assert!(matches!(work, KeyOperation::Premaster { .. }));
             Some(compute(&key, work))
         });
         assert_eq!(ended, expected);

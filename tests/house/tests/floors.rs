@@ -99,7 +99,7 @@ const FLOORS: &[(&str, &str)] = &[
          world fate run",
     ),
     ("sop", "failure armor holders objects keys certify data dates detach signatures messages version words"),
-    ("streams", "server side"),
+    ("streams", "server socket"),
     (
         "terminator",
         "said backend networks sessions settings file_state cert labels log staples clients ticket_file \

@@ -1,7 +1,7 @@
 //! Sealing: GCM, OCB, EAX, and CFB with SHA-1.
 
 use super::rows::Row;
-use super::sides::{Batch, Sealing, Side, Texts, first, raw_keys};
+use super::sides::{Batch, RowSide, Sealing, Texts, first, raw_keys};
 use super::{AAD, AWS_LC, IPSEC_MB, OPENSSL, Stage, failed, made};
 use crate::experiment::promise::Measure;
 use crate::load::LabError;
@@ -34,7 +34,7 @@ fn openssl_sealing<'a>(
     name: &str,
     raw: &[Vec<u8>],
     texts: &Texts,
-) -> Box<dyn Side + 'a> {
+) -> Box<dyn RowSide + 'a> {
     let keys = raw.iter().filter_map(|key| openssl_ffi::Cipher::new(library, name, true, key));
     let seal =
         |key: &mut openssl_ffi::Cipher, iv: &[u8; 16], text: &mut [u8]| key.seal(&first(iv), AAD, text);
@@ -49,7 +49,7 @@ impl Stage<'_> {
         let mut data = texts.clone();
         let batch = |items: &mut [GcmItem<'_>]| engine.gcm_batch(CipherDirection::Encipher, items);
         let mut ours = sealing!(GcmItem, keys, texts, data, batch);
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
             peers.push((OPENSSL, openssl_sealing(library, "AES-128-GCM", &raw, &texts)));
         }
@@ -73,7 +73,7 @@ impl Stage<'_> {
         let mut data = texts.clone();
         let batch = |items: &mut [OcbItem<'_>]| engine.ocb_batch(CipherDirection::Encipher, items);
         let mut ours = sealing!(OcbItem, keys, texts, data, batch);
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
             peers.push((OPENSSL, openssl_sealing(library, "AES-128-OCB", &raw, &texts)));
         }
@@ -104,7 +104,7 @@ impl Stage<'_> {
             })
         };
         let mut ours = Sealing::new(raw.clone(), &texts, ours);
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
             let step = move |key: &mut Vec<u8>, iv: &[u8; 16], text: &mut [u8]| {
                 let digest = library.sha1(text);

@@ -1,13 +1,13 @@
 //! Ciphers: every library beside the engine.
 
 use super::rows::Row;
-use super::sides::{Batch, InTurn, Jobs, Side, Texts, first, raw_keys};
+use super::sides::{Batch, InTurn, Jobs, RowSide, Texts, first, raw_keys};
 use super::{AWS_LC, IPSEC_MB, OPENSSL, Stage, made, nothing};
 use crate::experiment::promise::Measure;
 use crate::load::LabError;
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, Level, Mode};
 use peers::aws_lc_ffi as aws;
-use peers::ipsec_mb_ffi::{IpsecMb, JOB_BYTES_MAX, Job, Work as Kind};
+use peers::ipsec_mb_ffi::{IpsecMb, JOB_BYTES_MAX, Job, JobCipher};
 use peers::openssl_ffi::{self, OpenSsl};
 
 impl Stage<'_> {
@@ -37,7 +37,7 @@ impl Stage<'_> {
                 out.extend_from_slice(item.data);
             },
         };
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
             peers.push((OPENSSL, openssl_cipher(library, algorithm, mode, encipher, &raw, &texts)));
         }
@@ -68,7 +68,7 @@ fn openssl_cipher<'a>(
     encipher: bool,
     raw: &[Vec<u8>],
     texts: &Texts,
-) -> Box<dyn Side + 'a> {
+) -> Box<dyn RowSide + 'a> {
     use openssl_ffi::{Cipher, Des};
     let texts = texts.clone();
     let open = |name: &str| raw.iter().filter_map(|key| Cipher::new(library, name, encipher, key)).collect();
@@ -110,7 +110,7 @@ fn aws_cipher<'a>(
     encipher: bool,
     raw: &[Vec<u8>],
     texts: &Texts,
-) -> Box<dyn Side + 'a> {
+) -> Box<dyn RowSide + 'a> {
     let texts = texts.clone();
     match algorithm {
         CipherAlgorithm::Des => {
@@ -198,10 +198,10 @@ fn ipsec_cipher<'a>(
     let made = &*made;
     let job = |(index, text): (usize, &'a mut Vec<u8>)| {
         let work = match (algorithm, mode) {
-            (CipherAlgorithm::Des, _) => Kind::DesCbc(&made.des[index]),
-            (_, _) if !is_aes => Kind::TdesCbc(&made.des[index]),
-            (_, Mode::Ctr) => Kind::AesCtr(&made.aes[index]),
-            _ => Kind::AesCbc(&made.aes[index]),
+            (CipherAlgorithm::Des, _) => JobCipher::DesCbc(&made.des[index]),
+            (_, _) if !is_aes => JobCipher::TdesCbc(&made.des[index]),
+            (_, Mode::Ctr) => JobCipher::AesCtr(&made.aes[index]),
+            _ => JobCipher::AesCbc(&made.aes[index]),
         };
         Job::Cipher { work, encipher, iv: &made.ivs[index], data: text }
     };

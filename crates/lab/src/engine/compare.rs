@@ -1,7 +1,7 @@
 //! The sides of a row in turn: answers compared, times taken, a measure made.
 
 use super::rows::{Against, Row, Work};
-use super::sides::Side;
+use super::sides::RowSide;
 use super::{AWS_LC, IPSEC_MB, LOOK, OPENSSL, Stage, failed, seconds};
 use crate::experiment::promise::{Limit, Measure, Other, Part, Promise};
 use crate::kit::statistics::{Summary, median};
@@ -13,8 +13,8 @@ impl Stage<'_> {
         &self,
         row: &Row,
         units: f64,
-        ours: &mut dyn Side,
-        peers: &mut [(&str, Box<dyn Side + '_>)],
+        ours: &mut dyn RowSide,
+        peers: &mut [(&str, Box<dyn RowSide + '_>)],
     ) -> Result<Measure, LabError> {
         agree(row, ours, peers)?;
         let (rounds, length) = (self.options.rounds.max(1), self.options.seconds);
@@ -25,7 +25,7 @@ impl Stage<'_> {
         for round in 0..rounds {
             for turn in 0..calls.len() {
                 let at = (round + turn) % calls.len();
-                let side: &mut dyn Side = if at == 0 { ours } else { peers[at - 1].1.as_mut() };
+                let side: &mut dyn RowSide = if at == 0 { ours } else { peers[at - 1].1.as_mut() };
                 rates[at].push(units * calls[at] as f64 / timed(side, calls[at]));
             }
         }
@@ -89,8 +89,8 @@ impl Stage<'_> {
 /// Checks that every side gives the same answers from the same start.
 pub(super) fn agree(
     row: &Row,
-    ours: &mut dyn Side,
-    peers: &mut [(&str, Box<dyn Side + '_>)],
+    ours: &mut dyn RowSide,
+    peers: &mut [(&str, Box<dyn RowSide + '_>)],
 ) -> Result<(), LabError> {
     let expected = ours.answers();
     for (name, side) in peers {
@@ -102,7 +102,7 @@ pub(super) fn agree(
 }
 
 /// The number of calls that take about `length` seconds; at least one.
-fn calls(side: &mut dyn Side, length: f64) -> usize {
+fn calls(side: &mut dyn RowSide, length: f64) -> usize {
     let mut calls = 1;
     loop {
         let took = timed(side, calls);
@@ -113,7 +113,7 @@ fn calls(side: &mut dyn Side, length: f64) -> usize {
     }
 }
 
-fn timed(side: &mut dyn Side, calls: usize) -> f64 {
+fn timed(side: &mut dyn RowSide, calls: usize) -> f64 {
     let start = seconds();
     for _ in 0..calls {
         side.call();

@@ -1,7 +1,7 @@
 //! Curves: signatures by ECDSA with P-256, and X25519.
 
 use super::rows::Row;
-use super::sides::{Batch, Reading, Side, first};
+use super::sides::{Batch, Reading, RowSide, first};
 use super::{AWS_LC, Stage, failed, made};
 use crate::experiment::promise::Measure;
 use crate::load::{LabError, keys};
@@ -22,7 +22,7 @@ struct Signing {
     signatures: Vec<([u8; 80], usize)>,
 }
 
-impl Side for Signing {
+impl RowSide for Signing {
     fn call(&mut self) {
         let ends = self.digests.iter().zip(&mut self.signatures);
         for (key, (digest, (signature, bytes))) in self.keys.iter().zip(ends) {
@@ -77,7 +77,7 @@ impl Stage<'_> {
             return Err(failed(row, &"a test key is no key"));
         }
         let theirs = Signing { keys, digests: digests.clone(), signatures: vec![([0; 80], 0); requests] };
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = vec![(AWS_LC, Box::new(theirs))];
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = vec![(AWS_LC, Box::new(theirs))];
         self.compare(row, requests as f64, &mut side, &mut peers)
     }
 
@@ -101,7 +101,7 @@ impl Stage<'_> {
         let theirs = Reading::new(|out: &mut Vec<u8>| {
             pairs.clone().for_each(|(private, public)| out.extend(aws::x25519(private, public)));
         });
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = vec![(AWS_LC, Box::new(theirs))];
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = vec![(AWS_LC, Box::new(theirs))];
         self.compare(row, requests as f64, &mut side, &mut peers)
     }
 
@@ -117,7 +117,7 @@ impl Stage<'_> {
         let theirs = Reading::new(|out: &mut Vec<u8>| {
             privates.iter().for_each(|private| out.extend(aws::x25519_public(private)));
         });
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = vec![(AWS_LC, Box::new(theirs))];
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = vec![(AWS_LC, Box::new(theirs))];
         self.compare(row, requests as f64, &mut side, &mut peers)
     }
 }

@@ -1,7 +1,7 @@
 //! Rows of hashes: the engine beside the other libraries.
 
 use super::rows::Row;
-use super::sides::{Batch, Side, Texts, reading, tag_jobs};
+use super::sides::{Batch, RowSide, Texts, reading, tag_jobs};
 use super::{AWS_LC, IPSEC_MB, OPENSSL, Stage};
 use crate::experiment::promise::Measure;
 use crate::load::LabError;
@@ -29,7 +29,7 @@ impl Stage<'_> {
                 out.extend_from_slice(&item.digest[..digest_bytes]);
             },
         };
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         let keys = || vec![(); messages];
         if let Some(library) = self.openssl() {
             let one = move |(): &mut (), text: &Vec<u8>, out: &mut Vec<u8>| match sha256 {

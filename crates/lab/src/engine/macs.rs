@@ -1,7 +1,7 @@
 //! MACs: the retail MAC, HMAC and CMAC; and PIN translations, which are columns as the first.
 
 use super::rows::Row;
-use super::sides::{Batch, Reading, Side, Texts, first, reading, tag_jobs};
+use super::sides::{Batch, Reading, RowSide, Texts, first, reading, tag_jobs};
 use super::{AWS_LC, IPSEC_MB, OPENSSL, Stage, made};
 use crate::experiment::promise::Measure;
 use crate::load::{LabError, keys};
@@ -28,7 +28,7 @@ impl Stage<'_> {
             });
             assert_eq!(done, Ok(()));
         });
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
             let mut room = vec![0; bytes];
             let one = move |key: &mut [u8; 16], text: &Vec<u8>, out: &mut Vec<u8>| {
@@ -57,7 +57,7 @@ impl Stage<'_> {
             out.extend_from_slice(blocks.as_flattened());
             assert_eq!(translated(&engine, &over, &side_by_side, &mut kept, out), Ok(()));
         });
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
             let over = openssl_ffi::Tdes2::new(library, &over);
             let one = move |tokens: &mut [u8; 32], block: &[u8; 8], out: &mut Vec<u8>| {
@@ -95,7 +95,7 @@ impl Stage<'_> {
                 out.extend_from_slice(&item.mac[..tag_bytes]);
             },
         };
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         let mut mac = [0; 32];
         if let Some(library) = self.openssl() {
             let keys = raw.iter().map(|key| openssl_ffi::Hmac::new(library, sha256, key)).collect();
@@ -141,7 +141,7 @@ impl Stage<'_> {
             });
             assert_eq!(done, Ok(()));
         });
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         let mut mac = [0; 32];
         if let Some(library) = self.openssl() {
             let one = move |key: &mut Vec<u8>, text: &Vec<u8>, out: &mut Vec<u8>| {
@@ -175,7 +175,7 @@ impl Stage<'_> {
                 out.extend_from_slice(&item.mac);
             },
         };
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         let mut mac = [0; 16];
         if let Some(library) = self.openssl() {
             let keys = raw.iter().map(|key| openssl_ffi::Cmac::new(library, key)).collect();

@@ -1,7 +1,7 @@
 //! RSA: private and public operations, and new keys.
 
 use super::rows::Row;
-use super::sides::{Batch, Reading, Side, reading};
+use super::sides::{Batch, Reading, RowSide, reading};
 use super::{AWS_LC, OPENSSL, Stage, made};
 use crate::experiment::promise::Measure;
 use crate::load::keys::RsaTestKey;
@@ -49,7 +49,7 @@ impl Stage<'_> {
         let (engine, inputs) = (self.engine, &inputs);
         let ends = inputs.iter().zip(&mut outputs);
         let (mut private_side, mut public_side);
-        let ours: &mut dyn Side = if public {
+        let ours: &mut dyn RowSide = if public {
             let items = publics.iter().zip(ends);
             let items = items.map(|(key, (from, to))| RsaPublicItem::new(key, from, to)).collect();
             public_side = rsa_side!(RsaPublicItem, items, |items: &mut [_]| engine.rsa_public_batch(items));
@@ -61,7 +61,7 @@ impl Stage<'_> {
                 rsa_side!(RsaPrivateItem, items, |items: &mut [_]| engine.rsa_private_batch(items));
             &mut private_side
         };
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         let plain: Vec<RsaNumbers<'_>> = numbers.iter().map(|key| plain(key, crt)).collect();
         let mut output = vec![0; length];
         if let Some(library) = self.openssl() {
@@ -96,7 +96,7 @@ impl Stage<'_> {
         let run = move |_: &mut Vec<u8>| {
             let _ = engine.rsa_generate(bits, &[1, 0, 1]);
         };
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut peers: Vec<(&str, Box<dyn RowSide + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
             let run = move |_: &mut Vec<u8>| library.rsa_generate(bits);
             peers.push((OPENSSL, Box::new(Reading::new(run))));

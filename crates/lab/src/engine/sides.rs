@@ -8,7 +8,7 @@ use engine::CipherAlgorithm;
 use peers::ipsec_mb_ffi::{self as ipsec, IpsecMb, Job};
 
 /// One side of a row.
-pub trait Side {
+pub trait RowSide {
     /// Does the row's work once, on the texts as the last call left them.
     fn call(&mut self);
 
@@ -54,7 +54,7 @@ pub struct Batch<I, R, B, A> {
     pub answer: A,
 }
 
-impl<I, R, B, A> Side for Batch<I, R, B, A>
+impl<I, R, B, A> RowSide for Batch<I, R, B, A>
 where
     R: FnMut(&mut [I]),
     B: Fn(usize, &mut I),
@@ -81,7 +81,7 @@ pub struct InTurn<K, B, S> {
     pub step: S,
 }
 
-impl<K, B, S> Side for InTurn<K, B, S>
+impl<K, B, S> RowSide for InTurn<K, B, S>
 where
     B: FnMut(&mut K, &[u8; 16]),
     S: FnMut(&mut K, &mut [u8; 16], &mut [u8]),
@@ -115,7 +115,7 @@ impl<F: FnMut(&mut Vec<u8>)> Reading<F> {
     }
 }
 
-impl<F: FnMut(&mut Vec<u8>)> Side for Reading<F> {
+impl<F: FnMut(&mut Vec<u8>)> RowSide for Reading<F> {
     fn call(&mut self) {
         self.out.clear();
         (self.run)(&mut self.out);
@@ -134,7 +134,7 @@ pub struct Jobs<'a> {
     pub start: Vec<&'a [u8]>,
 }
 
-impl Side for Jobs<'_> {
+impl RowSide for Jobs<'_> {
     fn call(&mut self) {
         self.manager.run(&mut self.jobs);
     }
@@ -162,7 +162,7 @@ struct TagJobs<F> {
     run: F,
 }
 
-impl<F: FnMut(&mut IpsecMb, &mut [ipsec::Tag])> Side for TagJobs<F> {
+impl<F: FnMut(&mut IpsecMb, &mut [ipsec::Tag])> RowSide for TagJobs<F> {
     fn call(&mut self) {
         (self.run)(&mut self.manager, &mut self.tags);
     }
@@ -178,7 +178,7 @@ pub fn reading<'a, K: 'a, T>(
     mut keys: Vec<K>,
     texts: &'a [T],
     mut one: impl FnMut(&mut K, &'a T, &mut Vec<u8>) + 'a,
-) -> Box<dyn Side + 'a> {
+) -> Box<dyn RowSide + 'a> {
     Box::new(Reading::new(move |out: &mut Vec<u8>| {
         keys.iter_mut().zip(texts).for_each(|(key, text)| one(key, text, out));
     }))
@@ -191,7 +191,7 @@ pub fn tag_jobs<'a, K: 'a>(
     texts: &'a [Vec<u8>],
     tag_bytes: usize,
     job: impl for<'j> Fn(&'j K, &'j [u8], &'j mut ipsec::Tag) -> Job<'j> + 'a,
-) -> Box<dyn Side + 'a> {
+) -> Box<dyn RowSide + 'a> {
     let run = move |manager: &mut IpsecMb, tags: &mut [ipsec::Tag]| {
         let ends = keys.iter().zip(texts).zip(tags);
         let mut jobs: Vec<_> = ends.map(|((key, text), tag)| job(key, text, tag)).collect();
@@ -214,7 +214,7 @@ impl<K, S: FnMut(&mut K, &[u8; 16], &mut [u8]) -> [u8; N], const N: usize> Seali
     }
 }
 
-impl<K, S: FnMut(&mut K, &[u8; 16], &mut [u8]) -> [u8; N], const N: usize> Side for Sealing<K, S, N> {
+impl<K, S: FnMut(&mut K, &[u8; 16], &mut [u8]) -> [u8; N], const N: usize> RowSide for Sealing<K, S, N> {
     fn call(&mut self) {
         let texts = self.texts.now.iter_mut().zip(&self.texts.ivs).zip(&mut self.tags);
         for (key, ((text, iv), tag)) in self.keys.iter_mut().zip(texts) {

@@ -7,7 +7,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
-use streams::{Server, Side};
+use streams::{Server, StreamSocket};
 
 /// The outcome of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ enum State {
 
 /// A connection with its state.
 pub(super) struct Exchange {
-    side: Side,
+    side: StreamSocket,
     state: State,
     header: Header,
     up: PatternPosition,
@@ -60,7 +60,7 @@ impl Exchange {
         let (socket, _) = server.connect()?;
         let (up, down) =
             (PatternPosition::of_requests(header.seed), PatternPosition::of_responses(header.seed));
-        let side = Side::connecting(socket);
+        let side = StreamSocket::connecting(socket);
         let state = State::Connecting;
         Ok(Self { side, state, header, up, down, since, begun: now, bytes_sent: 0, bytes_received: 0 })
     }

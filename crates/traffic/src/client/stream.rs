@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::Shutdown;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use streams::{Server, Side, WATCHED};
+use streams::{Server, StreamSocket, WATCHED};
 
 const EVENTS_MAX: usize = 64;
 /// Pieces of a connection before others have their turn.
@@ -21,7 +21,7 @@ const PIECES_A_TURN: usize = 8;
 const LOOK: Duration = Duration::from_millis(500);
 
 struct Stream {
-    side: Side,
+    side: StreamSocket,
     header: [u8; HEADER_BYTES],
     header_left: usize,
     position: PatternPosition,
@@ -51,7 +51,7 @@ pub(super) fn run(share: &Share<'_>) -> Result<Tally, DriveFailure> {
         let position =
             if is_up { PatternPosition::of_requests(seed) } else { PatternPosition::of_responses(seed) };
         streams.push(Stream {
-            side: Side::connecting(socket),
+            side: StreamSocket::connecting(socket),
             header,
             header_left: HEADER_BYTES,
             position,

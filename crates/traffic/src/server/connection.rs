@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use streams::Side;
+use streams::StreamSocket;
 
 /// Pieces that a connection reads or writes in one turn.
 const PIECES_A_TURN: usize = 8;
@@ -56,7 +56,7 @@ enum State {
 
 /// A client's connection with its state.
 pub(super) struct Connection {
-    side: Side,
+    side: StreamSocket,
     state: State,
     pub address: IpAddr,
     /// When the header was complete, or a byte last went either way.
@@ -66,7 +66,7 @@ pub(super) struct Connection {
 impl Connection {
     pub fn new(socket: OwnedFd, address: IpAddr, now: Instant) -> Self {
         let state = State::Header { bytes: [0; HEADER_BYTES], count: 0 };
-        Self { side: Side::new(socket), state, address, moved: now }
+        Self { side: StreamSocket::new(socket), state, address, moved: now }
     }
 
     pub fn socket(&self) -> &OwnedFd {
@@ -226,7 +226,7 @@ impl Exchange {
         self.response = self.header.response as usize;
     }
 
-    fn piece(&mut self, side: &mut Side, scratch: &mut [u8]) -> Result<Piece, Errno> {
+    fn piece(&mut self, side: &mut StreamSocket, scratch: &mut [u8]) -> Result<Piece, Errno> {
         if self.request > 0 {
             // Reads no byte behind the request: a client that reads no responses then fills only the buffers of its
             // kernel and of this one.

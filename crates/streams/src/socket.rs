@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 /// A socket, and whether a read or write is likely to succeed without waiting. The kernel reports each change once
 /// (edge-triggered epoll).
-pub struct Side {
+pub struct StreamSocket {
     /// The socket, blocking or not: no read or write here waits.
     pub socket: OwnedFd,
     /// Whether there may be something to read.
@@ -18,7 +18,7 @@ pub struct Side {
     pub is_closing: bool,
 }
 
-impl Side {
+impl StreamSocket {
     /// A connected socket.
     pub fn new(socket: OwnedFd) -> Self {
         Self { socket, can_read: true, can_write: true, is_closing: false }
