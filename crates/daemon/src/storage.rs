@@ -20,29 +20,29 @@ use wire::control::Refusal;
 /// A task for the storage thread.
 #[derive(Debug)]
 pub enum Task {
-    /// A job of the key store: [`Outcome::Done`].
+    /// A job of the key store: [`TaskOutcome::Done`].
     Job(Job),
-    /// Runs a verb: [`Outcome::Answered`].
+    /// Runs a verb: [`TaskOutcome::Answered`].
     Call(Box<dyn Call>),
-    /// Asks for other hosts' changes of the key store: [`Outcome::Changes`].
+    /// Asks for other hosts' changes of the key store: [`TaskOutcome::Changes`].
     Changes,
-    /// Copies the home into a folder: [`Outcome::Stored`].
+    /// Copies the home into a folder: [`TaskOutcome::Stored`].
     Backup {
         /// An existing, empty folder.
         folder: PathBuf,
     },
-    /// Stores the sealed master keys: [`Outcome::Stored`].
+    /// Stores the sealed master keys: [`TaskOutcome::Stored`].
     Seal {
         /// The sealed master keys.
         blob: Vec<u8>,
     },
-    /// Reads the sealed master keys: [`Outcome::Sealed`].
+    /// Reads the sealed master keys: [`TaskOutcome::Sealed`].
     Sealed,
 }
 
 /// The outcome of a task.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TaskOutcome {
     /// The key store's answer to a job.
     Done(Done),
     /// The answer of a verb.
@@ -60,7 +60,7 @@ pub enum Outcome {
 /// The storage thread.
 pub struct Storage {
     tasks: Option<Sender<(u64, Task)>>,
-    outcomes: Receiver<(u64, Outcome)>,
+    outcomes: Receiver<(u64, TaskOutcome)>,
     event: Arc<OwnedFd>,
     wakes: Option<OwnedFd>,
     thread: Option<Thread>,
@@ -109,7 +109,7 @@ impl Storage {
     }
 
     /// The next outcome, if there is one.
-    pub fn outcome(&self) -> Option<(u64, Outcome)> {
+    pub fn outcome(&self) -> Option<(u64, TaskOutcome)> {
         self.outcomes.try_recv().ok()
     }
 
@@ -141,7 +141,7 @@ struct Worker<S> {
     store: Checked<S>,
     copy: Option<CopyStore<S>>,
     received: Receiver<(u64, Task)>,
-    sent: Sender<(u64, Outcome)>,
+    sent: Sender<(u64, TaskOutcome)>,
     event: Arc<OwnedFd>,
 }
 
@@ -156,26 +156,26 @@ impl<S: KeyStore> Worker<S> {
         }
     }
 
-    fn send(&self, number: u64, outcome: Outcome) {
+    fn send(&self, number: u64, outcome: TaskOutcome) {
         let _ = self.sent.send((number, outcome));
         let _ = rustix::io::write(&*self.event, &1u64.to_ne_bytes());
     }
 
-    fn outcome(&self, task: Task) -> Outcome {
+    fn outcome(&self, task: Task) -> TaskOutcome {
         let result = match task {
-            Task::Job(job) => self.store.run(&job).map(Outcome::Done),
-            Task::Call(call) => call.run(&self.store, world::unix_ms() / 1000).map(Outcome::Answered),
-            Task::Changes => self.store.changed().map(Outcome::Changes),
+            Task::Job(job) => self.store.run(&job).map(TaskOutcome::Done),
+            Task::Call(call) => call.run(&self.store, world::unix_ms() / 1000).map(TaskOutcome::Answered),
+            Task::Changes => self.store.changed().map(TaskOutcome::Changes),
             Task::Seal { blob } => {
                 let path = self.home.sealed_registers();
                 return stored(home::write_durably(&path, &blob).map_err(|error| storage(&error)));
             }
             Task::Sealed => return sealed(&self.home.sealed_registers()),
             Task::Backup { .. } => {
-                return Outcome::Failed(Refusal::Full { what: "backups at a time".into(), limit: 1 });
+                return TaskOutcome::Failed(Refusal::Full { what: "backups at a time".into(), limit: 1 });
             }
         };
-        result.unwrap_or_else(|error| Outcome::Failed(error.refusal()))
+        result.unwrap_or_else(|error| TaskOutcome::Failed(error.refusal()))
     }
 
     fn backup(&self, folder: &Path) -> Result<(), Refusal> {
@@ -193,16 +193,16 @@ impl<S: KeyStore> Worker<S> {
     }
 }
 
-fn stored(result: Result<(), Refusal>) -> Outcome {
-    result.map_or_else(Outcome::Failed, |()| Outcome::Stored)
+fn stored(result: Result<(), Refusal>) -> TaskOutcome {
+    result.map_or_else(TaskOutcome::Failed, |()| TaskOutcome::Stored)
 }
 
-fn sealed(path: &Path) -> Outcome {
+fn sealed(path: &Path) -> TaskOutcome {
     match crate::unattended::read_sealed(path) {
-        Ok(sealed) => Outcome::Sealed(sealed),
+        Ok(sealed) => TaskOutcome::Sealed(sealed),
         Err(error) => {
             let operation = format!("read {}", path.display());
-            Outcome::Failed(Refusal::Storage { operation, cause: error.to_string() })
+            TaskOutcome::Failed(Refusal::Storage { operation, cause: error.to_string() })
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::sa::Sa;
 
 /// The outcome of sealing or opening a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome<T> {
+pub enum PacketOutcome<T> {
     /// The packet has not been sealed, opened or dropped yet.
     Waiting,
     /// The packet was sealed or opened, with this result.
@@ -33,16 +33,16 @@ pub enum Outcome<T> {
     Dropped(Reason),
 }
 
-impl<T> Outcome<T> {
+impl<T> PacketOutcome<T> {
     /// Whether the packet was sealed or opened.
     pub fn is_done(&self) -> bool {
-        matches!(self, Outcome::Done(_))
+        matches!(self, PacketOutcome::Done(_))
     }
 
     /// The result, if the packet was sealed or opened.
     pub fn done(&self) -> Option<&T> {
         match self {
-            Outcome::Done(done) => Some(done),
+            PacketOutcome::Done(done) => Some(done),
             _ => None,
         }
     }
@@ -50,7 +50,7 @@ impl<T> Outcome<T> {
     /// Why the packet was dropped, if it was.
     pub fn reason(&self) -> Option<Reason> {
         match self {
-            Outcome::Dropped(reason) => Some(*reason),
+            PacketOutcome::Dropped(reason) => Some(*reason),
             _ => None,
         }
     }

@@ -70,7 +70,7 @@ mod time;
 mod worker;
 
 pub use address::{Endpoint, Family};
-pub use batch::{OpenItem, Opened, Outcome, SealItem, Sealed};
+pub use batch::{OpenItem, Opened, PacketOutcome, SealItem, Sealed};
 pub use congestion::DscpRule;
 pub use esp::NO_NEXT_HEADER;
 pub use event::{EVENTS_MAX, Event};

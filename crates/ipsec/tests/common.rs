@@ -137,7 +137,7 @@ pub fn seal(worker: &mut Worker, sa: &Sa, packet: &[u8]) -> Result<(Sealed, Vec<
     let mut items = [SealItem::new(sa, memory.frame())];
     worker.seal(Time::seconds(1), &mut items);
     match &items[0].outcome {
-        Outcome::Done(sealed) => Ok((*sealed, items[0].frame.bytes().to_vec())),
+        PacketOutcome::Done(sealed) => Ok((*sealed, items[0].frame.bytes().to_vec())),
         outcome => Err(outcome.reason().unwrap()),
     }
 }
@@ -148,7 +148,7 @@ pub fn open(worker: &mut Worker, sad: &Sad, packet: &[u8], arrival: Arrival) -> 
     let mut items = [OpenItem::new(memory.frame(), arrival)];
     worker.open(sad, Time::seconds(1), &mut items);
     match &items[0].outcome {
-        Outcome::Done(_) => Ok(items[0].frame.bytes().to_vec()),
+        PacketOutcome::Done(_) => Ok(items[0].frame.bytes().to_vec()),
         outcome => Err(outcome.reason().unwrap()),
     }
 }

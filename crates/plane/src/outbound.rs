@@ -8,8 +8,8 @@ use crate::shared::Tables;
 use crate::split::Superpacket;
 use crate::vnet::Vnet;
 use ipsec::{
-    Amount, Family, Fit, Frame, Gathered, HEAD_ROOM, Inner, Mode, Outcome, Path, Route, Sa, SealItem, Time,
-    fit, fragment_ipv4, inner_mtu, too_big,
+    Amount, Family, Fit, Frame, Gathered, HEAD_ROOM, Inner, Mode, PacketOutcome, Path, Route, Sa, SealItem,
+    Time, fit, fragment_ipv4, inner_mtu, too_big,
 };
 use std::io::IoSlice;
 
@@ -271,7 +271,7 @@ impl Core {
         self.worker.seal(batch.now, &mut items);
         let mut placed = std::mem::take(&mut self.placed);
         placed.extend(items.iter().zip(&batch.waiting).filter_map(|(item, waiting)| {
-            let Outcome::Done(sealed) = &item.outcome else { return None };
+            let PacketOutcome::Done(sealed) = &item.outcome else { return None };
             let (start, end) = item.frame.place();
             Some(Placed {
                 outer: sealed.outer,
@@ -308,7 +308,7 @@ struct Run<'t> {
 fn numbers<'t>(items: &[SealItem<'_, 't>]) -> Vec<Run<'t>> {
     let mut runs: Vec<Run<'t>> = Vec::new();
     for item in items {
-        let Outcome::Done(sealed) = &item.outcome else { continue };
+        let PacketOutcome::Done(sealed) = &item.outcome else { continue };
         match runs.iter_mut().rev().find(|run| std::ptr::eq(run.sa, item.sa)) {
             Some(run) => run.last = run.last.max(sealed.number),
             None => runs.push(Run { sa: item.sa, first: sealed.number, last: sealed.number }),

@@ -125,12 +125,12 @@ fn by_the_rules(text: &[u8]) -> Option<(&[u8], u8)> {
 
 fn check(item: &OpenItem<'_, '_>) {
     match &item.outcome {
-        Outcome::Done(opened) => {
+        PacketOutcome::Done(opened) => {
             let inner = Inner::read(item.frame.bytes()).expect("what opens is a packet");
             assert_eq!((inner.flow, inner.bytes), (opened.flow, item.frame.len()));
         }
-        Outcome::Dropped(_) => {}
-        Outcome::Waiting => panic!("every packet has an outcome"),
+        PacketOutcome::Dropped(_) => {}
+        PacketOutcome::Waiting => panic!("every packet has an outcome"),
     }
 }
 
@@ -204,7 +204,7 @@ pub fn inner_packet(data: &[u8]) {
         let mut items = [SealItem::new(&out, frame(&mut room, data))];
         worker.seal(Time::default(), &mut items);
         let [item] = items;
-        let Outcome::Done(sealed) = item.outcome else {
+        let PacketOutcome::Done(sealed) = item.outcome else {
             let reason = item.outcome.reason().expect("every packet has an outcome");
             assert!(mode == Mode::Transport || matches!(reason, Reason::TooLong), "{reason}");
             continue;
@@ -219,12 +219,12 @@ pub fn inner_packet(data: &[u8]) {
         worker.open(&sad, Time::default(), &mut items);
         check(&items[0]);
         match (mode, &items[0].outcome) {
-            (Mode::Tunnel, Outcome::Done(opened)) => {
+            (Mode::Tunnel, PacketOutcome::Done(opened)) => {
                 assert_eq!(opened.flow, flow);
                 assert_eq!(items[0].frame.bytes(), packet);
             }
             // Headers with options or extensions come back as they were, but for a checksum that was wrong.
-            (Mode::Transport, Outcome::Done(_)) => {
+            (Mode::Transport, PacketOutcome::Done(_)) => {
                 let mut opened = items[0].frame.bytes().to_vec();
                 assert_eq!(opened.len(), packet.len());
                 let headers = if sealed.outer.is_whole { 0 } else { flow.family().header_bytes() };
@@ -234,7 +234,9 @@ pub fn inner_packet(data: &[u8]) {
                 assert_eq!(opened[headers..], packet[headers..]);
             }
             // A dummy's number is a protocol that a packet may name.
-            (Mode::Transport, Outcome::Dropped(Reason::Dummy)) => assert_eq!(flow.protocol, NO_NEXT_HEADER),
+            (Mode::Transport, PacketOutcome::Dropped(Reason::Dummy)) => {
+                assert_eq!(flow.protocol, NO_NEXT_HEADER)
+            }
             (_, outcome) => panic!("{mode:?}: {outcome:?}"),
         }
     }

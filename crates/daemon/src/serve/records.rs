@@ -10,7 +10,7 @@ use crate::access::{GUEST_LABELS_MAX, GUEST_USER_LABELS_MAX};
 use crate::labels::{OpenLabel, Opener};
 use crate::poller::{Interest, Source};
 use crate::rights::{Rights, Who};
-use crate::storage::{Outcome, Task};
+use crate::storage::{Task, TaskOutcome};
 use crate::store::{Changes, Done, Job, Pattern};
 use crate::verbs::{self, Answer};
 use link::world;
@@ -78,16 +78,16 @@ impl Daemon {
         }
     }
 
-    fn follow(&mut self, after: Continuation, outcome: Outcome) {
+    fn follow(&mut self, after: Continuation, outcome: TaskOutcome) {
         match (after, outcome) {
             (Continuation::Called { client, changed }, outcome) => {
                 // A change that is reported as failed may have been made in a store elsewhere.
-                if !matches!(outcome, Outcome::Failed(Refusal::Verb(_))) {
+                if !matches!(outcome, TaskOutcome::Failed(Refusal::Verb(_))) {
                     changed.iter().for_each(|label| self.revoke(label));
                 }
                 self.reply_called(client, outcome);
             }
-            (Continuation::Open { client, tenant, label }, Outcome::Done(Done::Found(record))) => {
+            (Continuation::Open { client, tenant, label }, TaskOutcome::Done(Done::Found(record))) => {
                 // A client that has gone, or has become another tenant's, leaves no open entry behind.
                 let opener =
                     self.clients.get(&client).filter(|client| client.tenant() == tenant).map(Client::opener);
@@ -98,8 +98,8 @@ impl Daemon {
                     Err(refusal) => self.refuse(client, refusal),
                 }
             }
-            (Continuation::List(listing), Outcome::Done(Done::Rows(rows))) => self.listed(listing, rows),
-            (Continuation::Status { client, keys }, Outcome::Done(Done::Census(census))) => {
+            (Continuation::List(listing), TaskOutcome::Done(Done::Rows(rows))) => self.listed(listing, rows),
+            (Continuation::Status { client, keys }, TaskOutcome::Done(Done::Census(census))) => {
                 let status = self.status(client, &keys, &census);
                 self.reply(client, &ClientReply::Status(status), &[]);
             }
@@ -108,12 +108,12 @@ impl Daemon {
                 labels.iter().for_each(|label| self.revoke(label));
                 self.reply_outcome(client, outcome);
             }
-            (Continuation::WithSealed { client, order }, Outcome::Sealed(sealed)) => {
+            (Continuation::WithSealed { client, order }, TaskOutcome::Sealed(sealed)) => {
                 if let Err(refusal) = self.officer(client, order, sealed) {
                     self.refuse(client, refusal);
                 }
             }
-            (Continuation::Sealed { client, reply }, Outcome::Stored) => {
+            (Continuation::Sealed { client, reply }, TaskOutcome::Stored) => {
                 self.refresh(client, ClientReply::Officer(reply));
             }
             (Continuation::Sealed { client, .. }, outcome) => {
@@ -121,7 +121,7 @@ impl Daemon {
                 self.reply_outcome(client, outcome);
             }
             (Continuation::BackedUp { client }, outcome) => {
-                if matches!(outcome, Outcome::Stored) {
+                if matches!(outcome, TaskOutcome::Stored) {
                     self.backed_up();
                 }
                 self.reply_outcome(client, outcome);
@@ -138,18 +138,18 @@ impl Daemon {
         }
     }
 
-    fn reply_outcome(&mut self, client: u64, outcome: Outcome) {
+    fn reply_outcome(&mut self, client: u64, outcome: TaskOutcome) {
         let reply = match outcome {
-            Outcome::Done(Done::Rows(rows)) => ClientReply::Records(rows),
-            Outcome::Done(Done::Records(records)) => ClientReply::Tokens(records),
-            Outcome::Done(Done::Replaced(replaced)) => ClientReply::Replaced(replaced),
-            Outcome::Done(Done::Chain(chain)) => ClientReply::Chain(chain),
-            Outcome::Done(_)
-            | Outcome::Answered(_)
-            | Outcome::Stored
-            | Outcome::Sealed(_)
-            | Outcome::Changes(_) => ClientReply::Done,
-            Outcome::Failed(refusal) => {
+            TaskOutcome::Done(Done::Rows(rows)) => ClientReply::Records(rows),
+            TaskOutcome::Done(Done::Records(records)) => ClientReply::Tokens(records),
+            TaskOutcome::Done(Done::Replaced(replaced)) => ClientReply::Replaced(replaced),
+            TaskOutcome::Done(Done::Chain(chain)) => ClientReply::Chain(chain),
+            TaskOutcome::Done(_)
+            | TaskOutcome::Answered(_)
+            | TaskOutcome::Stored
+            | TaskOutcome::Sealed(_)
+            | TaskOutcome::Changes(_) => ClientReply::Done,
+            TaskOutcome::Failed(refusal) => {
                 if let Refusal::Storage { operation, cause } = &refusal {
                     self.warn_of(client, format_args!("{operation}: {cause}"));
                 }
@@ -159,12 +159,12 @@ impl Daemon {
         self.reply(client, &reply, &[]);
     }
 
-    fn reply_called(&mut self, client: u64, outcome: Outcome) {
+    fn reply_called(&mut self, client: u64, outcome: TaskOutcome) {
         match outcome {
-            Outcome::Answered(Answer { codes, payload }) => {
+            TaskOutcome::Answered(Answer { codes, payload }) => {
                 self.reply(client, &ClientReply::Called { codes, payload }, &[]);
             }
-            Outcome::Failed(Refusal::Verb(codes)) => {
+            TaskOutcome::Failed(Refusal::Verb(codes)) => {
                 self.reply(client, &ClientReply::Called { codes, payload: Vec::new() }, &[]);
             }
             outcome => self.reply_outcome(client, outcome),
@@ -240,15 +240,15 @@ impl Daemon {
     }
 
     /// Revokes labels whose records other hosts changed, and asks the store again, which acknowledges the changes.
-    fn follow_outside(&mut self, outcome: Outcome) {
+    fn follow_outside(&mut self, outcome: TaskOutcome) {
         match outcome {
-            Outcome::Changes(changes) if changes == Changes::NONE => {
+            TaskOutcome::Changes(changes) if changes == Changes::NONE => {
                 if let Err(error) = self.watch_outside() {
                     tracing::error!("other hosts' changes of key records are only polled for: {error}");
                     self.outside_again = Some(world::now() + super::LOOK_EVERY);
                 }
             }
-            Outcome::Changes(changes) => {
+            TaskOutcome::Changes(changes) => {
                 let taken = match changes {
                     Changes::Labels(labels) => {
                         labels.iter().flat_map(|label| self.labels.take_label(label)).collect()
@@ -259,7 +259,7 @@ impl Daemon {
                 self.ask_outside();
             }
             outcome => {
-                if let Outcome::Failed(refusal) = outcome {
+                if let TaskOutcome::Failed(refusal) = outcome {
                     log_failure(&refusal);
                 }
                 self.outside_again = Some(world::now() + super::LOOK_EVERY);

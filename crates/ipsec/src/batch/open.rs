@@ -1,6 +1,6 @@
 //! Opening: packets of ESP become packets of IP again.
 
-use super::{HasPacket, Outcome, Work, bring_together, crypto, fetch_keys, runs};
+use super::{HasPacket, PacketOutcome, Work, bring_together, crypto, fetch_keys, runs};
 use crate::address::{Endpoint, Family};
 use crate::checksum;
 use crate::congestion;
@@ -28,7 +28,7 @@ pub struct OpenItem<'a, 't> {
     /// The fields of the outer headers with which the packet came.
     pub arrival: Arrival,
     /// Whether the packet was opened, or why it was dropped.
-    pub outcome: Outcome<Opened<'t>>,
+    pub outcome: PacketOutcome<Opened<'t>>,
     /// Length of the headers of IP that stand before the frame, where UDP's may follow them; 0 if there are none, or if
     /// they have no options or extensions.
     headers: usize,
@@ -50,7 +50,7 @@ pub struct Opened<'t> {
 impl<'a, 't> OpenItem<'a, 't> {
     /// A packet of ESP that arrived like this.
     pub fn new(frame: Frame<'a>, arrival: Arrival) -> OpenItem<'a, 't> {
-        OpenItem { frame, arrival, outcome: Outcome::Waiting, headers: 0 }
+        OpenItem { frame, arrival, outcome: PacketOutcome::Waiting, headers: 0 }
     }
 
     /// A whole packet of IP with ESP in it. In transport mode it keeps its options of IPv4 or extension headers.
@@ -82,11 +82,11 @@ impl Worker {
                 Ok((sa, number)) => {
                     fetch_keys(&works, sa);
                     // Filled in once the content is known.
-                    item.outcome = Outcome::Waiting;
+                    item.outcome = PacketOutcome::Waiting;
                     works.push(Work::new(sa, item, number));
                 }
                 Err(reason) => {
-                    item.outcome = Outcome::Dropped(reason);
+                    item.outcome = PacketOutcome::Dropped(reason);
                     self.counters.count(reason, 1);
                 }
             }
@@ -108,10 +108,10 @@ impl Worker {
                 Ok(opened) => {
                     packets += 1;
                     bytes += work.item.frame.len() as u64;
-                    work.item.outcome = Outcome::Done(opened);
+                    work.item.outcome = PacketOutcome::Done(opened);
                 }
                 Err(reason) => {
-                    work.item.outcome = Outcome::Dropped(reason);
+                    work.item.outcome = PacketOutcome::Dropped(reason);
                     self.counters.count(reason, 1);
                 }
             }

@@ -1,6 +1,6 @@
 //! Sealing: packets of IP become packets of ESP.
 
-use super::{HasPacket, Outcome, Work, bring_together, crypto, fetch_keys, runs};
+use super::{HasPacket, PacketOutcome, Work, bring_together, crypto, fetch_keys, runs};
 use crate::address::Family;
 use crate::congestion;
 use crate::esp::{self, HEADER_BYTES, NO_NEXT_HEADER, TRAILER_BYTES};
@@ -25,7 +25,7 @@ pub struct SealItem<'a, 't> {
     /// ([`Outer::is_whole`]).
     pub frame: Frame<'a>,
     /// Whether the packet was sealed, or why it was dropped.
-    pub outcome: Outcome<Sealed>,
+    pub outcome: PacketOutcome<Sealed>,
     payload: Payload,
     /// Length of the packet's own headers that stay outside, if they are more than a header of IP; 0 otherwise.
     headers: usize,
@@ -51,13 +51,13 @@ pub struct Sealed {
 impl<'a, 't> SealItem<'a, 't> {
     /// A packet of IP, to be sealed by this SA.
     pub fn new(sa: &'t Sa, frame: Frame<'a>) -> SealItem<'a, 't> {
-        SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Packet, headers: 0 }
+        SealItem { sa, frame, outcome: PacketOutcome::Waiting, payload: Payload::Packet, headers: 0 }
     }
 
     /// A dummy packet (RFC 4303, 2.6) with these bytes inside, which its receiver throws away: it hides how much real
     /// traffic there is.
     pub fn dummy(sa: &'t Sa, frame: Frame<'a>) -> SealItem<'a, 't> {
-        SealItem { sa, frame, outcome: Outcome::Waiting, payload: Payload::Dummy, headers: 0 }
+        SealItem { sa, frame, outcome: PacketOutcome::Waiting, payload: Payload::Dummy, headers: 0 }
     }
 }
 
@@ -78,13 +78,13 @@ impl Worker {
                 Ok((outer, bytes)) => {
                     let sa = item.sa;
                     fetch_keys(&works, sa);
-                    item.outcome = Outcome::Done(Sealed { outer, number: 0 });
+                    item.outcome = PacketOutcome::Done(Sealed { outer, number: 0 });
                     let mut work = Work::new(sa, item, 0);
                     work.bytes = bytes;
                     works.push(work);
                 }
                 Err(reason) => {
-                    item.outcome = Outcome::Dropped(reason);
+                    item.outcome = PacketOutcome::Dropped(reason);
                     self.counters.count(reason, 1);
                 }
             }
@@ -124,7 +124,7 @@ impl Worker {
             let packet = work.item.frame.bytes_mut();
             packet[..4].copy_from_slice(&sa.spi.to_be_bytes());
             packet[4..HEADER_BYTES].copy_from_slice(&(number as u32).to_be_bytes());
-            if let Outcome::Done(sealed) = &mut work.item.outcome {
+            if let PacketOutcome::Done(sealed) = &mut work.item.outcome {
                 sealed.number = number;
                 sealed.outer.destination = peer;
             }
@@ -135,7 +135,7 @@ impl Worker {
 
     fn drop_work(&mut self, work: &mut Work<'_, '_, SealItem<'_, '_>>, reason: Reason) {
         work.good = false;
-        work.item.outcome = Outcome::Dropped(reason);
+        work.item.outcome = PacketOutcome::Dropped(reason);
         self.counters.count(reason, 1);
     }
 }
@@ -189,7 +189,7 @@ fn lay_out(item: &mut SealItem<'_, '_>) -> Result<(Outer, u64), Reason> {
 
 /// Takes a packet's own headers into the frame: they stand before it, with room for UDP's between.
 fn put_headers(item: &mut SealItem<'_, '_>) {
-    let SealItem { sa, frame, outcome: Outcome::Done(sealed), headers, .. } = item else { return };
+    let SealItem { sa, frame, outcome: PacketOutcome::Done(sealed), headers, .. } = item else { return };
     // Room for both was checked as the packet was laid out.
     let mut protocol = ESP_PROTOCOL;
     if sa.in_udp && frame.grow_front(UDP_BYTES) {
