@@ -7,6 +7,7 @@ mod floors;
 mod form;
 mod laws;
 mod manifests;
+mod names;
 mod pages;
 mod programs;
 mod promises;
