@@ -97,8 +97,7 @@ impl Admission {
         let payload_bytes = payload.len();
         let references = walk(entry.verb, payload, holder.points.permits(Point::TokenBytes))?;
         if references.count != 0 {
-            let asked = Asked { tenant: holder.tenant, uses: entry.point.entry().uses };
-            resolve(entry, payload, &references.found[..references.count], asked, keys)?;
+            resolve(entry, payload, &references.found[..references.count], holder.tenant, keys)?;
         }
         let key = references.found[..references.count].first().map(|first| first.reference);
         Ok(Admitted { verb: entry.verb, slot: entry.slot as usize, payload_bytes, key })
@@ -149,19 +148,20 @@ fn resolve(
     entry: &Entry,
     payload: &mut Vec<u8>,
     references: &[Referred],
-    asked: Asked,
+    tenant: u32,
     keys: &impl Keys,
 ) -> Result<(), Refused> {
     let payload_bytes = payload.len();
     for referred in references {
         let begin = payload.len();
-        let uses = keys.append(referred.reference, asked.tenant, payload).ok_or(Outcome::KeyReference)?;
-        if !uses.contains(asked.uses) {
+        let parameter = &entry.parameters[referred.position];
+        let uses = keys.append(referred.reference, tenant, payload).ok_or(Outcome::KeyReference)?;
+        if !uses.contains(parameter.uses) {
             return Err(Refused { outcome: Outcome::Denied, key: Some(referred.reference) });
         }
         let token = begin - payload_bytes..payload.len() - payload_bytes;
         let token_bytes = token.len() as i64;
-        let Kind::Key { length, .. } = entry.parameters[referred.position].kind else { continue };
+        let Kind::Key { length, .. } = parameter.kind else { continue };
         if let Length::By(by) = length
             && entry.parameters[by].direction == Direction::In
             && let Some(range) = range_of(entry.verb, &payload[..payload_bytes], by)
@@ -213,13 +213,6 @@ fn range_of(verb: Verb, payload: &[u8], position: usize) -> Option<Range<usize>>
 /// skeletons, public and clear keys are not.
 fn holds_wrapped_key(field: &[u8]) -> bool {
     !matches!(describe(field), Ok(Description { holds: Holds::Nothing | Holds::Public | Holds::Clear, .. }))
-}
-
-/// The tenant of a request, and the uses that it makes of the keys that it names.
-#[derive(Clone, Copy)]
-struct Asked {
-    tenant: u32,
-    uses: Uses,
 }
 
 #[cfg(test)]
@@ -412,8 +405,7 @@ mod tests {
                 let (own_bytes, keys) = (payload.len(), One(vec![0x1F; 900], Uses::ALL));
                 let references = walk(entry.verb, &payload, true).unwrap();
                 assert_eq!(references.count, 1);
-                let asked = Asked { tenant: TENANT, uses: Uses::ALL };
-                resolve(entry, &mut payload, &references.found[..1], asked, &keys).unwrap();
+                resolve(entry, &mut payload, &references.found[..1], TENANT, &keys).unwrap();
                 let (own, tokens) = payload.split_at(own_bytes);
                 let seen = Arguments::read_admitted(entry.verb, own, tokens).unwrap();
                 assert_eq!(seen.bytes(position), &keys.0);
@@ -453,8 +445,7 @@ mod tests {
             if keys == 0 {
                 continue;
             }
-            let needed = entry.point.entry().uses;
-            assert!(!needed.is_none(), "{} uses keys for nothing that could be refused", entry.name);
+            let needed = entry.uses();
             for uses in &singles {
                 let admitted = check_uses(entry.verb as u16, &payload, &points, coprocessor, *uses);
                 let expected = if uses.contains(needed) { Ok(()) } else { Err(Outcome::Denied) };

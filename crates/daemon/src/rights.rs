@@ -6,11 +6,11 @@
 
 use home::{Labels, Resolved, Settings};
 use std::collections::HashMap;
-use wire::Label;
-use wire::point::{Point, PointSet};
+use wire::point::PointSet;
 use wire::role::{GUEST, OWNER};
 use wire::tenant::NAMED_TENANT;
 use wire::uses::Uses;
+use wire::{Label, Verb};
 
 /// The peer whose rights are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,10 +39,11 @@ pub trait Rights {
     /// What a peer may do with the key of a label: nothing if the label may not be opened.
     fn may_open(&self, who: Who, label: &Label) -> Uses;
 
-    /// Whether a peer may use a point on a label: its role must permit the point, and the label what the point is for.
-    fn may(&self, who: Who, point: Point, label: &Label) -> bool {
-        let uses = self.may_open(who, label);
-        self.role(who).points.permits(point) && !uses.is_none() && uses.contains(point.entry().uses)
+    /// Whether a peer may use a verb on a label: its role must permit the verb, and the label what the verb does with
+    /// its key or record.
+    fn may(&self, who: Who, verb: Verb, label: &Label) -> bool {
+        let (entry, uses) = (verb.entry(), self.may_open(who, label));
+        self.role(who).points.permits(entry.point) && !uses.is_none() && uses.contains(entry.uses())
     }
 }
 
@@ -157,12 +158,12 @@ number = 2
         assert_eq!(table.may_open(who(shop, false), &label("MAC.A")), Uses::NONE);
         assert_eq!(table.may_open(who(plain, false), &label("MAC.A")), Uses::USE);
         assert_eq!(table.may_open(who(user, true), &label("MAC.A")), Uses::ALL);
-        assert!(table.may(who(user, false), Point::MacVerify, &label("MAC.A")));
+        assert!(table.may(who(user, false), Verb::MacVerify, &label("MAC.A")));
         // Refused by the role, though the label allows it; by the label, though the role does; by both.
-        assert!(!table.may(who(user, false), Point::MacGenerate, &label("MAC.A")));
-        assert!(!table.may(who(user, false), Point::MacVerify, &label("SHOP.A")));
-        assert!(!table.may(who(user, false), Point::Encipher, &label("SHOP.A")));
-        assert!(table.may(who(shop, false), Point::DesKeyRecordRead, &label("SHOP.A")));
-        assert!(!table.may(who(plain, false), Point::DesKeyRecordRead, &label("SHOP.A")));
+        assert!(!table.may(who(user, false), Verb::MacGenerate, &label("MAC.A")));
+        assert!(!table.may(who(user, false), Verb::MacVerify, &label("SHOP.A")));
+        assert!(!table.may(who(user, false), Verb::Encipher, &label("SHOP.A")));
+        assert!(table.may(who(shop, false), Verb::DesKeyRecordRead, &label("SHOP.A")));
+        assert!(!table.may(who(plain, false), Verb::DesKeyRecordRead, &label("SHOP.A")));
     }
 }

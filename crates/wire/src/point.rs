@@ -11,8 +11,6 @@ pub mod keywords;
 mod set;
 mod table;
 
-use crate::uses::Uses;
-
 pub use set::{PointSet, UnknownPoints};
 pub(crate) use table::ALL;
 pub use table::{POINTS, Point};
@@ -158,9 +156,6 @@ pub struct PointEntry {
     pub effect: PointEffect,
     /// The group that the point belongs to.
     pub group: Group,
-    /// The uses of its keys by a verb that asks this point first. None for a verb without key
-    /// parameters, and for a point that no verb asks first.
-    pub uses: Uses,
     /// The right that the point permits or forbids, in words for people.
     pub text: &'static str,
 }

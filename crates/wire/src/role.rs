@@ -92,11 +92,14 @@ const fn guest() -> PointSet {
                 | Group::CardIssue
                 | Group::Tokens
         );
-        if kept || ALL[at].uses.contains(Uses::READ) {
+        if kept {
             points.deny(ALL[at].point);
         }
         at += 1;
     }
+    points.deny(Point::DesKeyRecordRead);
+    points.deny(Point::AesKeyRecordRead);
+    points.deny(Point::PkaKeyRecordRead);
     // A reference PIN does not say whose it is, nor does a block of ISO-3: no count is of one PIN
     // alone.
     points.deny(Point::EncryptedPinVerify2);
@@ -180,6 +183,9 @@ mod tests {
             assert!(guest.points.permits(allowed), "{allowed}");
         }
         assert!(!guest.uses.contains(Uses::READ) && guest.uses.contains(Uses::MAC_VERIFY));
+        for entry in crate::verb::TABLE.iter().filter(|entry| entry.uses().contains(Uses::READ)) {
+            assert!(!guest.points.permits(entry.point), "{} gives tokens out", entry.name);
+        }
     }
 
     #[test]

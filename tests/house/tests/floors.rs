@@ -119,7 +119,7 @@ const FLOORS: &[(&str, &str)] = &[
     ("traffic", "header plan namespaces failure pattern wake server client report drive command"),
     (
         "wire",
-        "bounds card chain code level registers key parameters pin uses pattern tenant grant point role \
+        "bounds card chain code level registers key uses parameters pin pattern tenant grant point role \
          control frame verb secret",
     ),
     (

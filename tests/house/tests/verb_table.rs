@@ -5,6 +5,7 @@ use house_tests::{keywords, root};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
+use wire::uses::Uses;
 use wire::verb::{Audit, Class, Direction, Executor, Kind, Length, Null, Role, TABLE, Verb};
 
 #[test]
@@ -125,6 +126,12 @@ fn unused() -> Vec<String> {
     made
 }
 
+/// Names of uses, as settings write them.
+fn allowed(uses: Uses) -> String {
+    let names: Vec<_> = uses.names().iter().map(|name| format!("`{name}`")).collect();
+    names.join(" and ")
+}
+
 fn page() -> String {
     let mut text = String::from(
         "# Verbs\n\nGenerated from the verb table (`crates/wire/src/verb/rows`). Parameters follow `return_code`, `reason_code`,\n\
@@ -191,7 +198,8 @@ fn page() -> String {
             };
             let what = match parameter.kind {
                 Kind::Integer => "integer".to_owned(),
-                Kind::Bytes(of) => length(of),
+                Kind::Bytes(of) if parameter.uses.is_none() => length(of),
+                Kind::Bytes(of) => format!("a label that allows {}; {}", allowed(parameter.uses), length(of)),
                 Kind::Key { length: of, role } => {
                     let role = match role {
                         Role::Uses => "used",
@@ -201,7 +209,11 @@ fn page() -> String {
                         Role::Makes => "made",
                         Role::Skeleton => "a skeleton to be filled",
                     };
-                    format!("key token or label, {role}; {}", length(of))
+                    format!(
+                        "key token, or a label that allows {}, {role}; {}",
+                        allowed(parameter.uses),
+                        length(of)
+                    )
                 }
                 Kind::Keywords(count) => {
                     let given = format!("`{}` keywords of 8 bytes", name_at(count));

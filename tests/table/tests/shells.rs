@@ -291,5 +291,12 @@ fn bits_and_tokens_say_their_lengths() {
 }
 
 const fn parameter(name: &'static str, kind: Kind) -> Parameter {
-    Parameter { name, direction: Direction::In, kind, secret: false, null: wire::verb::Null::Refused }
+    Parameter {
+        name,
+        direction: Direction::In,
+        kind,
+        secret: false,
+        null: wire::verb::Null::Refused,
+        uses: wire::uses::Uses::NONE,
+    }
 }

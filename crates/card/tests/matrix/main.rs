@@ -188,8 +188,8 @@ fn every_use_of_a_label_with_every_key_in_every_place() {
     let samples = samples(&mut others);
     let wrapped: Vec<Sample> = samples.into_iter().filter(|sample| is_wrapped(&sample.token)).collect();
     let mut held = 0;
-    for place @ (entry, _) in places() {
-        let asked = entry.point.entry().uses;
+    for place @ (entry, position) in places() {
+        let asked = entry.parameters[position].uses;
         let whole = used(&mut others, &wrapped, place, By::Reference, &everything(), Uses::ALL);
         for (name, uses) in Uses::NAMES {
             let found = used(&mut others, &wrapped, place, By::Reference, &everything(), uses);

@@ -189,7 +189,7 @@ fn checked(
     let entry = verb.entry();
     let mut points = entry.points().into_iter().filter_map(|point| point_row(settings, &role, point));
     let point = points.next().ok_or_else(|| no_role(settings, &role.name))?;
-    let (needed, uses) = (entry.point.entry().uses, labels.uses(label));
+    let (needed, uses) = (entry.uses(), labels.uses(label));
     let by_label = needed.is_none() || uses.contains(needed);
     let matching = labels.rules.iter().filter(|rule| rule.pattern.matches(label));
     Ok(Checked {

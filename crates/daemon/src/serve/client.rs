@@ -34,7 +34,7 @@ use wire::control::{
 };
 use wire::pin::FailureCount;
 use wire::point::Point;
-use wire::{Label, code};
+use wire::{Label, Verb, code};
 
 /// A connection of a client, and what the daemon knows of it.
 pub(super) struct Client {
@@ -350,7 +350,7 @@ impl Daemon {
             }
             R::ChainRead { label } => self.begin_chain(id, label),
             R::ChainWrite { label, chain } => {
-                self.need_labels(id, Point::PkaKeyRecordWrite, std::iter::once(&label))?;
+                self.need_labels(id, Verb::PkaKeyRecordWrite, std::iter::once(&label))?;
                 self.give(Task::Job(Job::SetChain { label, chain }), Continuation::Reply { client: id })
             }
             // The home.
@@ -475,15 +475,15 @@ impl Daemon {
         if self.rights.role(who).points.permits(point) { Ok(()) } else { Err(Refusal::Denied) }
     }
 
-    /// Refuses a request for which the client's role, or its rights to one of the labels, lack the point.
+    /// Refuses a request for which the client's role, or its rights to one of the labels, lack the verb.
     pub(super) fn need_labels<'a>(
         &self,
         id: u64,
-        point: Point,
+        verb: Verb,
         mut labels: impl Iterator<Item = &'a Label>,
     ) -> Result<(), Refusal> {
         let who = self.clients.get(&id).map(Client::who).ok_or(Refusal::Denied)?;
-        if labels.all(|label| self.rights.may(who, point, label)) { Ok(()) } else { Err(Refusal::Denied) }
+        if labels.all(|label| self.rights.may(who, verb, label)) { Ok(()) } else { Err(Refusal::Denied) }
     }
 
     fn need_owner(&self, id: u64) -> Result<(), Refusal> {

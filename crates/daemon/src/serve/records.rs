@@ -222,7 +222,7 @@ impl Daemon {
             }
             Err(refusal) => return Err(refusal),
         };
-        self.need_labels(client, entry.point, call.labels().into_iter())?;
+        self.need_labels(client, entry.verb, call.labels().into_iter())?;
         let is_changed = entry.class == Class::Once;
         let changed = if is_changed { call.labels().into_iter().cloned().collect() } else { Vec::new() };
         self.give(Task::Call(call), Continuation::Called { client, changed })

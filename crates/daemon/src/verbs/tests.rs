@@ -173,6 +173,7 @@ fn every_field_and_length_wrong_by_one_is_refused_with_codes() {
 #[test]
 fn odd_bytes_in_a_label_are_refused_by_every_verb() {
     for entry in verbs() {
+        assert!(!entry.uses().is_none(), "{} names records and says not what for", entry.name);
         for at in [0, 1, LABEL_BYTES - 1] {
             for byte in 0..=u8::MAX {
                 let mut sound = Sound::of(entry, "AB");

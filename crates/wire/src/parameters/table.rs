@@ -3,6 +3,7 @@
 use super::keyed::*;
 use super::types::*;
 use crate::for_each_verb;
+use crate::uses::Uses;
 
 const fn lower<const N: usize>(upper: &str) -> [u8; N] {
     replaced(upper, b'_', b'_')
@@ -37,6 +38,15 @@ macro_rules! kind {
     };
 }
 
+macro_rules! used_for {
+    () => {
+        Uses::NONE
+    };
+    ($use:ident) => {
+        Uses::$use
+    };
+}
+
 macro_rules! is_length {
     (Length $(($codes:ident))?) => {
         true
@@ -55,7 +65,7 @@ macro_rules! parameters {
             keywords: $least:tt to $most:tt { $($choice:ident: $group:ident $($required:ident)?),* $(,)? }
                 $(, rules $rules:ident)? $(, others $others:ident)? $(, answers $answers:ident)?;
             parameters {
-                $($parameter:ident: $direction:ident $kind:ident $(($($of:tt)*))? $(, $mark:ident)*;)*
+                $($parameter:ident: $direction:ident $kind:ident $(($($of:tt)*))? $(for $use:ident)? $(, $mark:ident)*;)*
             }
         }
     )*) => {
@@ -97,6 +107,7 @@ macro_rules! parameters {
                 $(pub const $parameter: usize = Position::$parameter as usize;)*
                 const _: () = assert!((Position::Count as usize) <= crate::bounds::PARAMETERS_MAX);
                 const _: () = assert!(keys(PARAMETERS) <= crate::bounds::KEYS_MAX);
+                const _: () = assert!(keys_have_uses(PARAMETERS), "each key says what it is used for");
                 const _: () = assert!(lengths_are_named(PARAMETERS, &[$(is_length!($kind $(($($of)*))?)),*]));
                 pub(crate) const PARAMETERS: &[Parameter] = &[$(Parameter {
                     name: {
@@ -108,6 +119,7 @@ macro_rules! parameters {
                     kind: kind!($kind $(($($of)*))?),
                     secret: has(&[$(stringify!($mark)),*], "secret"),
                     null: null(KINDS, MUST_BE_EMPTY, $parameter, &[$(stringify!($mark)),*]),
+                    uses: used_for!($($use)?),
                 }),*];
                 #[allow(dead_code)]
                 const KINDS: &[Kind] = &[$(kind!($kind $(($($of)*))?)),*];
@@ -206,6 +218,19 @@ const fn lengths_are_named(parameters: &[Parameter], lengths: &[bool]) -> bool {
             other += 1;
         }
         if named != lengths[position] {
+            return false;
+        }
+        position += 1;
+    }
+    true
+}
+
+/// Whether every key says what it is used for.
+const fn keys_have_uses(parameters: &[Parameter]) -> bool {
+    let mut position = 0;
+    while position < parameters.len() {
+        let parameter = &parameters[position];
+        if matches!(parameter.kind, Kind::Key { .. }) && parameter.uses.is_none() {
             return false;
         }
         position += 1;

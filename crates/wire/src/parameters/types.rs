@@ -1,5 +1,7 @@
 //! Types for the declaration of a parameter in a row of the verb table.
 
+use crate::uses::Uses;
+
 /// The direction in which a parameter travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -101,4 +103,7 @@ pub struct Parameter {
     pub secret: bool,
     /// Whether the parameter may be a null pointer.
     pub null: Null,
+    /// What the verb does with the key in the parameter, or with the record of the label in it: the rules of labels
+    /// must allow it. None of other parameters.
+    pub uses: Uses,
 }

@@ -339,10 +339,11 @@ pub(super) use answer;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::uses::Uses;
     use crate::verb::Null;
 
     const fn parameter(direction: Direction, kind: Kind) -> Parameter {
-        Parameter { name: "", direction, kind, secret: false, null: Null::Refused }
+        Parameter { name: "", direction, kind, secret: false, null: Null::Refused, uses: Uses::NONE }
     }
 
     const COUNT: Parameter = parameter(Direction::InOut, Kind::Integer);

@@ -6,15 +6,17 @@
 //!     class: Pure; audited: Nothing; needs: [Register ...]; lanes: Kernel;
 //!     asks: [Point ...];
 //!     keywords: least to most { field: Group required, ... }, rules RULES, others field, answers ELEMENTS;
-//!     parameters { NAME: Direction Kind, mark, ...; ... }
+//!     parameters { NAME: Direction Kind for USE, mark, ...; ... }
 //! }
 //! ```
 //! `Words` of a count are keywords that the verb reads itself. The kind of a key is `uses`,
-//! `renews`, `makes` or `skeleton` of its length. An integer that gives the length of another
-//! parameter is a `Length`; brackets hold the codes that refuse a field of another length, if not
-//! 8/21. Rules, and a field for keywords of no group, are left out if there are none. `required`
-//! marks a group of which one keyword must be given. Elements are those of a rule array that
-//! travels both ways: [`RuleArray::answers`](super::RuleArray::answers). Marks:
+//! `renews`, `makes` or `skeleton` of its length; a key, and the label of a record, says `for`
+//! which of [`Uses`](crate::uses::Uses), without which the rules of the label refuse it. An integer
+//! that gives the length of another parameter is a `Length`; brackets hold the codes that refuse a
+//! field of another length, if not 8/21. Rules, and a field for keywords of no group, are left out
+//! if there are none. `required` marks a group of which one keyword must be given. Elements are
+//! those of a rule array that travels both ways:
+//! [`RuleArray::answers`](super::RuleArray::answers). Marks:
 //!
 //! | mark | |
 //! |---|---|

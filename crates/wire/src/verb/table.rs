@@ -55,7 +55,7 @@ macro_rules! table {
             keywords: $least:tt to $most:tt { $($choice:ident: $group:ident $($required:ident)?),* $(,)? }
                 $(, rules $rules:ident)? $(, others $others:ident)? $(, answers $answers:ident)?;
             parameters {
-                $($parameter:ident: $direction:ident $kind:ident $(($($of:tt)*))? $(, $mark:ident)*;)*
+                $($parameter:ident: $direction:ident $kind:ident $(($($of:tt)*))? $(for $use:ident)? $(, $mark:ident)*;)*
             }
         }
     )*) => {

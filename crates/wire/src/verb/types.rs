@@ -4,6 +4,7 @@ use super::keywords::RuleArray;
 use crate::parameters::{Parameter, Verb};
 use crate::point::{Point, keywords};
 use crate::registers::RegisterSet;
+use crate::uses::Uses;
 
 /// Whether a verb may run again when the card that took it died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +112,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// All that the verb does with the keys of a request, or with the records that it names.
+    pub fn uses(&self) -> Uses {
+        self.parameters.iter().fold(Uses::NONE, |sum, parameter| sum.union(parameter.uses))
+    }
+
     /// Every point that the verb may ask: the first before it runs, the others for its keywords and
     /// parameters.
     pub fn points(&self) -> Vec<Point> {

@@ -23,11 +23,11 @@ macro_rules! agreement_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     PRIVATE_KEY_IDENTIFIER_LENGTH: In Length;
-                    PRIVATE_KEY_IDENTIFIER: In uses(By(PRIVATE_KEY_IDENTIFIER_LENGTH));
+                    PRIVATE_KEY_IDENTIFIER: In uses(By(PRIVATE_KEY_IDENTIFIER_LENGTH)) for IMPORT;
                     PRIVATE_KEK_KEY_IDENTIFIER_LENGTH: In Length;
-                    PRIVATE_KEK_KEY_IDENTIFIER: In uses(By(PRIVATE_KEK_KEY_IDENTIFIER_LENGTH));
+                    PRIVATE_KEK_KEY_IDENTIFIER: In uses(By(PRIVATE_KEK_KEY_IDENTIFIER_LENGTH)) for IMPORT;
                     PUBLIC_KEY_IDENTIFIER_LENGTH: In Length;
-                    PUBLIC_KEY_IDENTIFIER: In uses(By(PUBLIC_KEY_IDENTIFIER_LENGTH));
+                    PUBLIC_KEY_IDENTIFIER: In uses(By(PUBLIC_KEY_IDENTIFIER_LENGTH)) for IMPORT;
                     CHAINING_VECTOR_LENGTH: In Length;
                     CHAINING_VECTOR: In Bytes(By(CHAINING_VECTOR_LENGTH)), empty;
                     PARTY_IDENTIFIER_LENGTH: In Length;
@@ -44,9 +44,9 @@ macro_rules! agreement_verbs {
                     RESERVED5_LENGTH: In Length(RESERVED_LENGTH);
                     RESERVED5: In Bytes(By(RESERVED5_LENGTH)), empty;
                     OUTPUT_KEK_KEY_IDENTIFIER_LENGTH: In Length;
-                    OUTPUT_KEK_KEY_IDENTIFIER: InOut renews(By(OUTPUT_KEK_KEY_IDENTIFIER_LENGTH));
+                    OUTPUT_KEK_KEY_IDENTIFIER: InOut renews(By(OUTPUT_KEK_KEY_IDENTIFIER_LENGTH)) for IMPORT;
                     OUTPUT_KEY_IDENTIFIER_LENGTH: InOut Length;
-                    OUTPUT_KEY_IDENTIFIER: InOut makes(By(OUTPUT_KEY_IDENTIFIER_LENGTH)), secret;
+                    OUTPUT_KEY_IDENTIFIER: InOut makes(By(OUTPUT_KEY_IDENTIFIER_LENGTH)) for IMPORT, secret;
                 }
             }
         } }

@@ -18,9 +18,9 @@ macro_rules! attribute_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for TEST, secret;
                     KEK_KEY_IDENTIFIER_LENGTH: In Length;
-                    KEK_KEY_IDENTIFIER: InOut renews(By(KEK_KEY_IDENTIFIER_LENGTH));
+                    KEK_KEY_IDENTIFIER: InOut renews(By(KEK_KEY_IDENTIFIER_LENGTH)) for TEST;
                     RESERVED_LENGTH: In Length(RESERVED_LENGTH);
                     RESERVED: In Bytes(By(RESERVED_LENGTH)), empty;
                     VERIFICATION_PATTERN_LENGTH: InOut Length;
@@ -38,9 +38,9 @@ macro_rules! attribute_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for WRITE, secret;
                     KEK_KEY_IDENTIFIER_LENGTH: In Length;
-                    KEK_KEY_IDENTIFIER: InOut renews(By(KEK_KEY_IDENTIFIER_LENGTH));
+                    KEK_KEY_IDENTIFIER: InOut renews(By(KEK_KEY_IDENTIFIER_LENGTH)) for WRITE;
                     OPT_PARAMETER1_LENGTH: In Length(RESERVED_LENGTH);
                     OPT_PARAMETER1: In Bytes(By(OPT_PARAMETER1_LENGTH)), empty;
                     OPT_PARAMETER2_LENGTH: In Length(RESERVED_LENGTH);
@@ -58,13 +58,13 @@ macro_rules! attribute_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     INPUT_KEY_TOKEN_LENGTH: In Length;
-                    INPUT_KEY_TOKEN: In uses(By(INPUT_KEY_TOKEN_LENGTH)), secret;
+                    INPUT_KEY_TOKEN: In uses(By(INPUT_KEY_TOKEN_LENGTH)) for EXPORT, secret;
                     INPUT_KEK_KEY_IDENTIFIER_LENGTH: In Length;
-                    INPUT_KEK_KEY_IDENTIFIER: InOut renews(By(INPUT_KEK_KEY_IDENTIFIER_LENGTH));
+                    INPUT_KEK_KEY_IDENTIFIER: InOut renews(By(INPUT_KEK_KEY_IDENTIFIER_LENGTH)) for EXPORT;
                     OUTPUT_KEK_KEY_IDENTIFIER_LENGTH: In Length;
-                    OUTPUT_KEK_KEY_IDENTIFIER: InOut renews(By(OUTPUT_KEK_KEY_IDENTIFIER_LENGTH));
+                    OUTPUT_KEK_KEY_IDENTIFIER: InOut renews(By(OUTPUT_KEK_KEY_IDENTIFIER_LENGTH)) for EXPORT;
                     OUTPUT_KEY_TOKEN_LENGTH: InOut Length;
-                    OUTPUT_KEY_TOKEN: InOut makes(By(OUTPUT_KEY_TOKEN_LENGTH));
+                    OUTPUT_KEY_TOKEN: InOut makes(By(OUTPUT_KEY_TOKEN_LENGTH)) for EXPORT;
                 }
             }
             /// Prohibit_Export2: a key may not be exported from then on.
@@ -76,9 +76,9 @@ macro_rules! attribute_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for WRITE, secret;
                     KEK_KEY_IDENTIFIER_LENGTH: In Length;
-                    KEK_KEY_IDENTIFIER: InOut renews(By(KEK_KEY_IDENTIFIER_LENGTH));
+                    KEK_KEY_IDENTIFIER: InOut renews(By(KEK_KEY_IDENTIFIER_LENGTH)) for WRITE;
                 }
             }
         } }

@@ -15,11 +15,11 @@ macro_rules! chip_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    GENERATING_KEY_ID: InOut renews(Fixed(64));
+                    GENERATING_KEY_ID: InOut renews(Fixed(64)) for GENERATE;
                     DATA_LENGTH: In Length(TEXT_LENGTH);
                     DATA: In Bytes(By(DATA_LENGTH));
                     DECRYPTING_KEY_ID: In Bytes(Fixed(64)), reserved;
-                    GENERATED_KEY_ID: InOut makes(Fixed(64));
+                    GENERATED_KEY_ID: InOut makes(Fixed(64)) for GENERATE;
                 }
             }
             /// Diversified_Key_Generate2: an AES key that is derived from data.
@@ -33,7 +33,7 @@ macro_rules! chip_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     GENERATING_KEY_ID_LENGTH: In Length;
-                    GENERATING_KEY_ID: InOut renews(By(GENERATING_KEY_ID_LENGTH));
+                    GENERATING_KEY_ID: InOut renews(By(GENERATING_KEY_ID_LENGTH)) for GENERATE;
                     DERIVATION_DATA_LENGTH: In Length(TEXT_LENGTH);
                     DERIVATION_DATA: In Bytes(By(DERIVATION_DATA_LENGTH));
                     RESERVED1_LENGTH: In Length(RESERVED_LENGTH);
@@ -41,7 +41,7 @@ macro_rules! chip_verbs {
                     RESERVED2_LENGTH: In Length(RESERVED_LENGTH);
                     RESERVED2: In Bytes(By(RESERVED2_LENGTH)), empty;
                     GENERATED_KEY_ID1_LENGTH: InOut Length;
-                    GENERATED_KEY_ID1: InOut makes(By(GENERATED_KEY_ID1_LENGTH));
+                    GENERATED_KEY_ID1: InOut makes(By(GENERATED_KEY_ID1_LENGTH)) for GENERATE;
                     GENERATED_KEY_ID2_LENGTH: In Length(RESERVED_LENGTH);
                     GENERATED_KEY_ID2: In Bytes(By(GENERATED_KEY_ID2_LENGTH)), empty;
                 }
@@ -58,9 +58,9 @@ macro_rules! chip_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     ISSUER_MASTER_KEY_IDENTIFIER_LENGTH: In Length;
-                    ISSUER_MASTER_KEY_IDENTIFIER: InOut renews(By(ISSUER_MASTER_KEY_IDENTIFIER_LENGTH));
+                    ISSUER_MASTER_KEY_IDENTIFIER: InOut renews(By(ISSUER_MASTER_KEY_IDENTIFIER_LENGTH)) for AUTHENTICATE;
                     ISSUER_ARPC_MASTER_KEY_IDENTIFIER_LENGTH: In Length;
-                    ISSUER_ARPC_MASTER_KEY_IDENTIFIER: InOut renews(By(ISSUER_ARPC_MASTER_KEY_IDENTIFIER_LENGTH));
+                    ISSUER_ARPC_MASTER_KEY_IDENTIFIER: InOut renews(By(ISSUER_ARPC_MASTER_KEY_IDENTIFIER_LENGTH)) for AUTHENTICATE;
                     PAN_LENGTH: In Length(PAN);
                     PAN: In Bytes(By(PAN_LENGTH));
                     PAN_SEQ_NUMBER: In Bytes(Fixed(2)), optional;
@@ -88,11 +88,11 @@ macro_rules! chip_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     ISSUER_MASTER_KEY_IDENTIFIER_LENGTH: In Length;
-                    ISSUER_MASTER_KEY_IDENTIFIER: InOut renews(By(ISSUER_MASTER_KEY_IDENTIFIER_LENGTH));
+                    ISSUER_MASTER_KEY_IDENTIFIER: InOut renews(By(ISSUER_MASTER_KEY_IDENTIFIER_LENGTH)) for GENERATE;
                     ICC_MASTER_KEY_IDENTIFIER_LENGTH: InOut Length;
-                    ICC_MASTER_KEY_IDENTIFIER: InOut makes(By(ICC_MASTER_KEY_IDENTIFIER_LENGTH));
+                    ICC_MASTER_KEY_IDENTIFIER: InOut makes(By(ICC_MASTER_KEY_IDENTIFIER_LENGTH)) for GENERATE;
                     TRANSPORT_KEY_IDENTIFIER_LENGTH: In Length;
-                    TRANSPORT_KEY_IDENTIFIER: InOut renews(By(TRANSPORT_KEY_IDENTIFIER_LENGTH));
+                    TRANSPORT_KEY_IDENTIFIER: InOut renews(By(TRANSPORT_KEY_IDENTIFIER_LENGTH)) for GENERATE;
                     PAN_LENGTH: In Length(PAN);
                     PAN: In Bytes(By(PAN_LENGTH));
                     PAN_SEQ_NUMBER: In Bytes(Fixed(2)), optional;
@@ -114,18 +114,18 @@ macro_rules! chip_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     AUTHENTICATION_MASTER_KEY_LENGTH: In Length;
-                    AUTHENTICATION_MASTER_KEY: InOut renews(By(AUTHENTICATION_MASTER_KEY_LENGTH));
+                    AUTHENTICATION_MASTER_KEY: InOut renews(By(AUTHENTICATION_MASTER_KEY_LENGTH)) for PIN;
                     ISSUER_MASTER_KEY_LENGTH: In Length;
-                    ISSUER_MASTER_KEY: InOut renews(By(ISSUER_MASTER_KEY_LENGTH));
+                    ISSUER_MASTER_KEY: InOut renews(By(ISSUER_MASTER_KEY_LENGTH)) for PIN;
                     KEY_GENERATION_DATA_LENGTH: In Length(TEXT_LENGTH);
                     KEY_GENERATION_DATA: In Bytes(By(KEY_GENERATION_DATA_LENGTH));
                     NEW_REF_PIN_KEY_LENGTH: In Length;
-                    NEW_REF_PIN_KEY: InOut renews(By(NEW_REF_PIN_KEY_LENGTH));
+                    NEW_REF_PIN_KEY: InOut renews(By(NEW_REF_PIN_KEY_LENGTH)) for PIN;
                     NEW_REF_PIN_BLOCK: In Bytes(Fixed(8));
                     NEW_REF_PIN_PROFILE: In Bytes(Fixed(24));
                     NEW_REF_PAN_DATA: In Bytes(Fixed(12)), optional;
                     CURRENT_REF_PIN_KEY_LENGTH: In Length;
-                    CURRENT_REF_PIN_KEY: InOut renews(By(CURRENT_REF_PIN_KEY_LENGTH));
+                    CURRENT_REF_PIN_KEY: InOut renews(By(CURRENT_REF_PIN_KEY_LENGTH)) for PIN;
                     CURRENT_REF_PIN_BLOCK: In Bytes(Fixed(8)), optional;
                     CURRENT_REF_PIN_PROFILE: In Bytes(Fixed(24)), optional;
                     CURRENT_REF_PAN_DATA: In Bytes(Fixed(12)), optional;
@@ -144,9 +144,9 @@ macro_rules! chip_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    INPUT_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    INPUT_KEY_IDENTIFIER: InOut renews(Fixed(64)) for EXPORT;
                     KEY_ENCRYPTING_KEY: In Bytes(Fixed(64)), optional;
-                    SESSION_KEY: InOut renews(Fixed(64));
+                    SESSION_KEY: InOut renews(Fixed(64)) for EXPORT;
                     TEXT_LENGTH: InOut Length(TEXT_LENGTH);
                     CLEAR_TEXT: In Bytes(By(TEXT_LENGTH));
                     INITIALIZATION_VECTOR: In Bytes(Fixed(8)), optional;
@@ -168,10 +168,10 @@ macro_rules! chip_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     IN_PIN_BLK: In Bytes(Fixed(8));
-                    IN_PIN_ENC_KEY_ID: InOut renews(Fixed(64));
+                    IN_PIN_ENC_KEY_ID: InOut renews(Fixed(64)) for PIN;
                     IN_PIN_PROFILE: In Bytes(Fixed(24));
                     IN_PAN_DATA: In Bytes(Fixed(12)), optional;
-                    SECMSG_KEY: InOut renews(Fixed(64));
+                    SECMSG_KEY: InOut renews(Fixed(64)) for PIN;
                     OUT_PIN_PROFILE: In Bytes(Fixed(24));
                     OUT_PAN_DATA: In Bytes(Fixed(12)), optional;
                     TEXT_LENGTH: InOut Length(TEXT_LENGTH);

@@ -11,7 +11,7 @@ macro_rules! cipher_verbs {
                 asks: [];
                 keywords: 0 to 3 { method: DesMethod, chaining: DesChaining, key_source: DesKeySource };
                 parameters {
-                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)) for ENCIPHER;
                     TEXT_LENGTH: InOut Length(TEXT_LENGTH);
                     PLAINTEXT: In Bytes(By(TEXT_LENGTH));
                     INITIALIZATION_VECTOR: In Bytes(Fixed(8)), optional;
@@ -28,7 +28,7 @@ macro_rules! cipher_verbs {
                 asks: [];
                 keywords: 0 to 3 { method: DesMethod, chaining: DesChaining, key_source: DesKeySource };
                 parameters {
-                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)) for DECIPHER;
                     TEXT_LENGTH: InOut Length(TEXT_LENGTH);
                     CIPHERTEXT: In Bytes(By(TEXT_LENGTH));
                     INITIALIZATION_VECTOR: In Bytes(Fixed(8)), optional;
@@ -49,7 +49,7 @@ macro_rules! cipher_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LENGTH: In Length(KEY_LENGTH_KEYWORD);
-                    KEY_IDENTIFIER: InOut renews(By(KEY_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_LENGTH)) for ENCIPHER, secret;
                     KEY_PARMS_LENGTH: InOut Length;
                     KEY_PARMS: InOut Bytes(By(KEY_PARMS_LENGTH));
                     BLOCK_SIZE: In Integer;
@@ -76,7 +76,7 @@ macro_rules! cipher_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LENGTH: In Length(KEY_LENGTH_KEYWORD);
-                    KEY_IDENTIFIER: InOut renews(By(KEY_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_LENGTH)) for DECIPHER, secret;
                     KEY_PARMS_LENGTH: InOut Length;
                     KEY_PARMS: InOut Bytes(By(KEY_PARMS_LENGTH));
                     BLOCK_SIZE: In Integer;
@@ -104,7 +104,7 @@ macro_rules! cipher_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_IN_LENGTH: In Length;
-                    KEY_IDENTIFIER_IN: InOut renews(By(KEY_IDENTIFIER_IN_LENGTH));
+                    KEY_IDENTIFIER_IN: InOut renews(By(KEY_IDENTIFIER_IN_LENGTH)) for TRANSLATE;
                     INIT_VECTOR_IN_LENGTH: In Length;
                     INIT_VECTOR_IN: In Bytes(By(INIT_VECTOR_IN_LENGTH));
                     CIPHER_TEXT_IN_LENGTH: In Length(TEXT_LENGTH);
@@ -112,7 +112,7 @@ macro_rules! cipher_verbs {
                     CHAINING_VECTOR_LENGTH: InOut Length;
                     CHAINING_VECTOR: InOut Bytes(By(CHAINING_VECTOR_LENGTH));
                     KEY_IDENTIFIER_OUT_LENGTH: In Length;
-                    KEY_IDENTIFIER_OUT: InOut renews(By(KEY_IDENTIFIER_OUT_LENGTH));
+                    KEY_IDENTIFIER_OUT: InOut renews(By(KEY_IDENTIFIER_OUT_LENGTH)) for TRANSLATE;
                     INIT_VECTOR_OUT_LENGTH: In Length;
                     INIT_VECTOR_OUT: In Bytes(By(INIT_VECTOR_OUT_LENGTH));
                     CIPHER_TEXT_OUT_LENGTH: InOut Length;
@@ -129,7 +129,7 @@ macro_rules! cipher_verbs {
                 asks: [];
                 keywords: 0 to 0 {};
                 parameters {
-                    CVARENC_KEY_ID: InOut renews(Fixed(64));
+                    CVARENC_KEY_ID: InOut renews(Fixed(64)) for ENCIPHER;
                     TEXT_LENGTH: In Length(TEXT_LENGTH);
                     PLAIN_TEXT: In Bytes(By(TEXT_LENGTH));
                     INIT_VECTOR: In Bytes(Fixed(8));

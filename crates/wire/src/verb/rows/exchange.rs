@@ -12,9 +12,9 @@ macro_rules! exchange_verbs {
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_TYPE: In Bytes(Fixed(8));
-                    SOURCE_KEY_TOKEN: In uses(Fixed(64));
-                    IMPORTER_KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64));
+                    SOURCE_KEY_TOKEN: In uses(Fixed(64)) for IMPORT;
+                    IMPORTER_KEY_IDENTIFIER: InOut renews(Fixed(64)) for IMPORT;
+                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64)) for IMPORT;
                 }
             }
             /// Key_Export: a key under the master key comes under an EXPORTER key.
@@ -24,8 +24,8 @@ macro_rules! exchange_verbs {
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_TYPE: In Bytes(Fixed(8));
-                    SOURCE_KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    EXPORTER_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    SOURCE_KEY_IDENTIFIER: InOut renews(Fixed(64)) for EXPORT;
+                    EXPORTER_KEY_IDENTIFIER: InOut renews(Fixed(64)) for EXPORT;
                     TARGET_KEY_TOKEN: Out Bytes(Fixed(64));
                 }
             }
@@ -35,9 +35,9 @@ macro_rules! exchange_verbs {
                 asks: [SingleLengthDes];
                 keywords: 0 to 0 {};
                 parameters {
-                    SOURCE_KEY_TOKEN: In uses(Fixed(64));
-                    IMPORTER_KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64));
+                    SOURCE_KEY_TOKEN: In uses(Fixed(64)) for IMPORT;
+                    IMPORTER_KEY_IDENTIFIER: InOut renews(Fixed(64)) for IMPORT;
+                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64)) for IMPORT;
                 }
             }
             /// Data_Key_Export: Key_Export of a DATA key.
@@ -46,8 +46,8 @@ macro_rules! exchange_verbs {
                 asks: [WeakTransport];
                 keywords: 0 to 0 {};
                 parameters {
-                    SOURCE_KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    EXPORTER_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    SOURCE_KEY_IDENTIFIER: InOut renews(Fixed(64)) for EXPORT;
+                    EXPORTER_KEY_IDENTIFIER: InOut renews(Fixed(64)) for EXPORT;
                     TARGET_KEY_TOKEN: Out Bytes(Fixed(64));
                 }
             }
@@ -57,9 +57,9 @@ macro_rules! exchange_verbs {
                 asks: [WeakTransport];
                 keywords: 0 to 0 {};
                 parameters {
-                    INPUT_KEY_TOKEN: In uses(Fixed(64));
-                    INPUT_KEK_KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    OUTPUT_KEK_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    INPUT_KEY_TOKEN: In uses(Fixed(64)) for EXPORT;
+                    INPUT_KEK_KEY_IDENTIFIER: InOut renews(Fixed(64)) for EXPORT;
+                    OUTPUT_KEK_KEY_IDENTIFIER: InOut renews(Fixed(64)) for EXPORT;
                     OUTPUT_KEY_TOKEN: Out Bytes(Fixed(64));
                 }
             }
@@ -69,7 +69,7 @@ macro_rules! exchange_verbs {
                 asks: [];
                 keywords: 0 to 0 {};
                 parameters {
-                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)) for WRITE;
                 }
             }
             /// Prohibit_Export_Extended: whoever imports a key may not export it.
@@ -78,8 +78,8 @@ macro_rules! exchange_verbs {
                 asks: [WeakTransport];
                 keywords: 0 to 0 {};
                 parameters {
-                    SOURCE_KEY_TOKEN: InOut uses(Fixed(64));
-                    KEK_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    SOURCE_KEY_TOKEN: InOut uses(Fixed(64)) for EXPORT;
+                    KEK_KEY_IDENTIFIER: InOut renews(Fixed(64)) for EXPORT;
                 }
             }
             /// Key_Encryption_Translate: a DATA key of double length between a token and a block in CBC.
@@ -91,7 +91,7 @@ macro_rules! exchange_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEK_IDENTIFIER_LENGTH: In Length;
-                    KEK_IDENTIFIER: InOut renews(By(KEK_IDENTIFIER_LENGTH));
+                    KEK_IDENTIFIER: InOut renews(By(KEK_IDENTIFIER_LENGTH)) for EXPORT;
                     KEY_IN_LENGTH: In Length;
                     KEY_IN: In Bytes(By(KEY_IN_LENGTH));
                     KEY_OUT_LENGTH: InOut Length;

@@ -16,7 +16,7 @@ macro_rules! format_preserving_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH));
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for ENCIPHER;
                     TWEAK_LENGTH: In Length;
                     TWEAK: In Bytes(By(TWEAK_LENGTH));
                     TWEAK_ALPHABET_LENGTH: In Length;
@@ -44,7 +44,7 @@ macro_rules! format_preserving_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH));
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for DECIPHER;
                     TWEAK_LENGTH: In Length;
                     TWEAK: In Bytes(By(TWEAK_LENGTH));
                     TWEAK_ALPHABET_LENGTH: In Length;
@@ -73,9 +73,9 @@ macro_rules! format_preserving_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     INPUT_KEY_IDENTIFIER_LENGTH: In Length;
-                    INPUT_KEY_IDENTIFIER: InOut renews(By(INPUT_KEY_IDENTIFIER_LENGTH));
+                    INPUT_KEY_IDENTIFIER: InOut renews(By(INPUT_KEY_IDENTIFIER_LENGTH)) for TRANSLATE;
                     OUTPUT_KEY_IDENTIFIER_LENGTH: In Length;
-                    OUTPUT_KEY_IDENTIFIER: InOut renews(By(OUTPUT_KEY_IDENTIFIER_LENGTH));
+                    OUTPUT_KEY_IDENTIFIER: InOut renews(By(OUTPUT_KEY_IDENTIFIER_LENGTH)) for TRANSLATE;
                     INPUT_TWEAK_LENGTH: In Length;
                     INPUT_TWEAK: In Bytes(By(INPUT_TWEAK_LENGTH));
                     INPUT_TWEAK_ALPHABET_LENGTH: In Length;

@@ -18,10 +18,10 @@ macro_rules! key_verbs {
                     KEY_LENGTH: In Bytes(Fixed(8));
                     KEY_TYPE_1: In Bytes(Fixed(8));
                     KEY_TYPE_2: In Bytes(Fixed(8));
-                    KEK_KEY_IDENTIFIER_1: InOut renews(Fixed(64));
-                    KEK_KEY_IDENTIFIER_2: InOut renews(Fixed(64));
-                    GENERATED_KEY_IDENTIFIER_1: InOut makes(Fixed(64));
-                    GENERATED_KEY_IDENTIFIER_2: InOut makes(Fixed(64));
+                    KEK_KEY_IDENTIFIER_1: InOut renews(Fixed(64)) for GENERATE;
+                    KEK_KEY_IDENTIFIER_2: InOut renews(Fixed(64)) for GENERATE;
+                    GENERATED_KEY_IDENTIFIER_1: InOut makes(Fixed(64)) for GENERATE;
+                    GENERATED_KEY_IDENTIFIER_2: InOut makes(Fixed(64)) for GENERATE;
                 }
             }
             /// Clear_Key_Import: a single-length DES DATA key.
@@ -31,7 +31,7 @@ macro_rules! key_verbs {
                 keywords: 0 to 0 {};
                 parameters {
                     CLEAR_KEY: In Bytes(Fixed(8)), secret;
-                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64));
+                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64)) for WRITE;
                 }
             }
             /// Clear_Key_Import_Multiple: an AES or DES DATA key.
@@ -44,7 +44,7 @@ macro_rules! key_verbs {
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     CLEAR_KEY_LENGTH: In Length;
                     CLEAR_KEY: In Bytes(By(CLEAR_KEY_LENGTH)), secret;
-                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64));
+                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64)) for WRITE;
                 }
             }
             /// Key_Test: generate or verify the verification pattern of a key.
@@ -57,7 +57,7 @@ macro_rules! key_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_IDENTIFIER: InOut renews(Fixed(64)), secret;
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)) for TEST, secret;
                     VALUE_1: InOut Bytes(Fixed(8));
                     VALUE_2: InOut Bytes(Fixed(8));
                 }
@@ -72,10 +72,10 @@ macro_rules! key_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)) for TEST;
                     RANDOM_NUMBER: InOut Bytes(Fixed(8));
                     VERIFICATION_PATTERN: InOut Bytes(Fixed(8));
-                    KEK_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEK_KEY_IDENTIFIER: InOut renews(Fixed(64)) for TEST;
                 }
             }
             /// Key_Part_Import: a clear part of a DES key is added to a token; one of 24 bytes, where that is of triple
@@ -88,7 +88,7 @@ macro_rules! key_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_PART: In Bytes(Keyed(ENTERED_PART)), secret;
-                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)) for WRITE;
                 }
             }
             /// Key_Token_Change: a DES or AES token under the old master key is put under the current one.
@@ -101,7 +101,7 @@ macro_rules! key_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)) for TEST;
                 }
             }
         } }

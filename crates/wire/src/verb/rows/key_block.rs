@@ -19,11 +19,11 @@ macro_rules! key_block_verbs {
                     KEY_VERSION_NUMBER: In Bytes(Fixed(2));
                     KEY_FIELD_LENGTH: In Integer;
                     SOURCE_KEY_IDENTIFIER_LENGTH: In Length;
-                    SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH));
+                    SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH)) for EXPORT;
                     UNWRAP_KEK_IDENTIFIER_LENGTH: In Length;
-                    UNWRAP_KEK_IDENTIFIER: In uses(By(UNWRAP_KEK_IDENTIFIER_LENGTH));
+                    UNWRAP_KEK_IDENTIFIER: In uses(By(UNWRAP_KEK_IDENTIFIER_LENGTH)) for EXPORT;
                     WRAP_KEK_IDENTIFIER_LENGTH: In Length;
-                    WRAP_KEK_IDENTIFIER: In uses(By(WRAP_KEK_IDENTIFIER_LENGTH));
+                    WRAP_KEK_IDENTIFIER: In uses(By(WRAP_KEK_IDENTIFIER_LENGTH)) for EXPORT;
                     OPT_BLKS_LENGTH: In Length;
                     OPT_BLKS: In Bytes(By(OPT_BLKS_LENGTH));
                     TR31_KEY_BLOCK_LENGTH: InOut Length;
@@ -43,13 +43,13 @@ macro_rules! key_block_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     TR31_KEY_BLOCK_LENGTH: In Length;
-                    TR31_KEY_BLOCK: In uses(By(TR31_KEY_BLOCK_LENGTH));
+                    TR31_KEY_BLOCK: In uses(By(TR31_KEY_BLOCK_LENGTH)) for IMPORT;
                     UNWRAP_KEK_IDENTIFIER_LENGTH: In Length;
-                    UNWRAP_KEK_IDENTIFIER: In uses(By(UNWRAP_KEK_IDENTIFIER_LENGTH));
+                    UNWRAP_KEK_IDENTIFIER: In uses(By(UNWRAP_KEK_IDENTIFIER_LENGTH)) for IMPORT;
                     WRAP_KEK_IDENTIFIER_LENGTH: In Length;
-                    WRAP_KEK_IDENTIFIER: In uses(By(WRAP_KEK_IDENTIFIER_LENGTH));
+                    WRAP_KEK_IDENTIFIER: In uses(By(WRAP_KEK_IDENTIFIER_LENGTH)) for IMPORT;
                     OUTPUT_KEY_IDENTIFIER_LENGTH: InOut Length;
-                    OUTPUT_KEY_IDENTIFIER: InOut makes(By(OUTPUT_KEY_IDENTIFIER_LENGTH));
+                    OUTPUT_KEY_IDENTIFIER: InOut makes(By(OUTPUT_KEY_IDENTIFIER_LENGTH)) for IMPORT;
                     NUM_OPT_BLKS: Out Integer;
                     CV_SOURCE: Out Integer;
                     PROTECTION_METHOD: Out Integer;
@@ -81,7 +81,7 @@ macro_rules! key_block_verbs {
                     RULE_ARRAY_COUNT: InOut Length;
                     RULE_ARRAY: Out Keywords(RULE_ARRAY_COUNT);
                     TR31_KEY_LENGTH: In Length;
-                    TR31_KEY: In uses(By(TR31_KEY_LENGTH));
+                    TR31_KEY: In uses(By(TR31_KEY_LENGTH)) for IMPORT;
                     KEY_BLOCK_VERSION: Out Bytes(Fixed(1));
                     KEY_BLOCK_LENGTH: Out Integer;
                     KEY_USAGE: Out Bytes(Fixed(2));
@@ -101,7 +101,7 @@ macro_rules! key_block_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     TR31_KEY_LENGTH: In Length;
-                    TR31_KEY: In uses(By(TR31_KEY_LENGTH));
+                    TR31_KEY: In uses(By(TR31_KEY_LENGTH)) for IMPORT;
                     OPT_BLOCK_ID: In Bytes(Fixed(2)), optional;
                     NUM_OPT_BLOCKS: InOut Integer;
                     OPT_BLOCK_IDS: Out Bytes(Keyed(OPTIONAL_BLOCK_LISTS));
@@ -119,11 +119,11 @@ macro_rules! key_block_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_AIDENTIFIER_LENGTH: In Length;
-                    KEY_AIDENTIFIER: In uses(By(KEY_AIDENTIFIER_LENGTH));
+                    KEY_AIDENTIFIER: In uses(By(KEY_AIDENTIFIER_LENGTH)) for GENERATE;
                     KEY_BIDENTIFIER_LENGTH: In Length;
-                    KEY_BIDENTIFIER: In uses(By(KEY_BIDENTIFIER_LENGTH));
+                    KEY_BIDENTIFIER: In uses(By(KEY_BIDENTIFIER_LENGTH)) for GENERATE;
                     OUTPUT_KEY_IDENTIFIER_LENGTH: InOut Length;
-                    OUTPUT_KEY_IDENTIFIER: InOut makes(By(OUTPUT_KEY_IDENTIFIER_LENGTH));
+                    OUTPUT_KEY_IDENTIFIER: InOut makes(By(OUTPUT_KEY_IDENTIFIER_LENGTH)) for GENERATE;
                 }
             }
         } }

@@ -11,7 +11,7 @@ macro_rules! mac_verbs {
                 asks: [];
                 keywords: 0 to 3 { method: MacMethod, segment: Segment, format: MacFormat };
                 parameters {
-                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)) for MAC_GENERATE;
                     TEXT_LENGTH: In Length(TEXT_LENGTH);
                     TEXT: In Bytes(By(TEXT_LENGTH));
                     RULE_ARRAY_COUNT: In Length;
@@ -26,7 +26,7 @@ macro_rules! mac_verbs {
                 asks: [MacVerifyShort];
                 keywords: 0 to 3 { method: MacMethod, segment: Segment, format: MacFormat };
                 parameters {
-                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)) for MAC_VERIFY;
                     TEXT_LENGTH: In Length(TEXT_LENGTH);
                     TEXT: In Bytes(By(TEXT_LENGTH));
                     RULE_ARRAY_COUNT: In Length;
@@ -44,7 +44,7 @@ macro_rules! mac_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for MAC_GENERATE, secret;
                     MESSAGE_TEXT_LENGTH: In Length(TEXT_LENGTH);
                     MESSAGE_TEXT: In Bytes(By(MESSAGE_TEXT_LENGTH));
                     CHAINING_VECTOR_LENGTH: InOut Length;
@@ -62,7 +62,7 @@ macro_rules! mac_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for MAC_VERIFY, secret;
                     MESSAGE_TEXT_LENGTH: In Length(TEXT_LENGTH);
                     MESSAGE_TEXT: In Bytes(By(MESSAGE_TEXT_LENGTH));
                     CHAINING_VECTOR_LENGTH: InOut Length;
@@ -80,7 +80,7 @@ macro_rules! mac_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for MAC_GENERATE, secret;
                     MESSAGE_TEXT_LENGTH: In Length(TEXT_LENGTH);
                     MESSAGE_TEXT: In Bytes(By(MESSAGE_TEXT_LENGTH));
                     CHAINING_VECTOR_LENGTH: InOut Length;
@@ -98,7 +98,7 @@ macro_rules! mac_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for MAC_VERIFY, secret;
                     MESSAGE_TEXT_LENGTH: In Length(TEXT_LENGTH);
                     MESSAGE_TEXT: In Bytes(By(MESSAGE_TEXT_LENGTH));
                     CHAINING_VECTOR_LENGTH: InOut Length;

@@ -16,8 +16,8 @@ macro_rules! pin_verbs {
                     translation: PinTranslation required, derivations: PinDerivations, extraction: PinExtraction,
                 }, rules PIN_TRANSLATE_RULES;
                 parameters {
-                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
+                    OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
                     INPUT_PIN_PROFILE: In Bytes(Keyed(PROFILE_IN));
                     PAN_DATA_IN: In Bytes(Fixed(12)), optional;
                     PIN_BLOCK_IN: In Bytes(Fixed(8));
@@ -37,8 +37,8 @@ macro_rules! pin_verbs {
                     method: PinVerifyMethod required, derivation: PinDerivation, extraction: PinExtraction,
                 }, rules PIN_VERIFY_RULES;
                 parameters {
-                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    PIN_VERIFYING_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
+                    PIN_VERIFYING_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
                     INPUT_PIN_PROFILE: In Bytes(Keyed(PROFILE_VERIFIED));
                     PAN_DATA: In Bytes(Fixed(12)), optional;
                     ENCRYPTED_PIN_BLOCK: In Bytes(Fixed(8));
@@ -54,7 +54,7 @@ macro_rules! pin_verbs {
                 asks: [PinAnyTable PinAnyDigits];
                 keywords: 1 to 1 { method: PinMethod required }, rules PIN_METHOD_RULES;
                 parameters {
-                    PIN_GENERATING_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    PIN_GENERATING_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     PIN_LENGTH: In Integer;
@@ -69,8 +69,8 @@ macro_rules! pin_verbs {
                 asks: [PinUnrestricted PinIso1 PinAnyTable PinAnyDigits PinFineCodes];
                 keywords: 1 to 2 { method: PinAlternateMethod required, extraction: PinExtraction }, rules PIN_METHOD_RULES;
                 parameters {
-                    PIN_ENCRYPTION_KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    PIN_GENERATION_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    PIN_ENCRYPTION_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
+                    PIN_GENERATION_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
                     PIN_PROFILE: In Bytes(Fixed(24));
                     PAN_DATA: In Bytes(Fixed(12)), optional;
                     ENCRYPTED_PIN_BLOCK: In Bytes(Fixed(8));
@@ -87,8 +87,8 @@ macro_rules! pin_verbs {
                 asks: [PinUnrestricted PinIso1 PinAnyTable PinAnyDigits];
                 keywords: 1 to 1 { method: PinEncryptedMethod required }, rules PIN_METHOD_RULES;
                 parameters {
-                    PIN_GENERATING_KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    OUTBOUND_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    PIN_GENERATING_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
+                    OUTBOUND_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     PIN_LENGTH: In Integer;
@@ -105,7 +105,7 @@ macro_rules! pin_verbs {
                 asks: [PinUnrestricted PinIso1 PinAnyDigits];
                 keywords: 0 to 1 { source: PinSource };
                 parameters {
-                    PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(Fixed(64)) for PIN;
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     CLEAR_PIN: In Bytes(Fixed(16)), secret;
@@ -126,8 +126,8 @@ macro_rules! pin_verbs {
                     PAN_DATA: In Bytes(Keyed(CVV_PAN));
                     EXPIRATION_DATE: In Bytes(Fixed(4));
                     SERVICE_CODE: In Bytes(Fixed(3));
-                    CVV_KEY_A_IDENTIFIER: InOut renews(Fixed(64));
-                    CVV_KEY_B_IDENTIFIER: InOut renews(Fixed(64));
+                    CVV_KEY_A_IDENTIFIER: InOut renews(Fixed(64)) for MAC_GENERATE;
+                    CVV_KEY_B_IDENTIFIER: InOut renews(Fixed(64)) for MAC_GENERATE;
                     CVV_VALUE: Out Bytes(Fixed(5)), secret;
                 }
             }
@@ -142,8 +142,8 @@ macro_rules! pin_verbs {
                     PAN_DATA: In Bytes(Keyed(CVV_PAN));
                     EXPIRATION_DATE: In Bytes(Fixed(4));
                     SERVICE_CODE: In Bytes(Fixed(3));
-                    CVV_KEY_A_IDENTIFIER: InOut renews(Fixed(64));
-                    CVV_KEY_B_IDENTIFIER: InOut renews(Fixed(64));
+                    CVV_KEY_A_IDENTIFIER: InOut renews(Fixed(64)) for MAC_VERIFY;
+                    CVV_KEY_B_IDENTIFIER: InOut renews(Fixed(64)) for MAC_VERIFY;
                     CVV_VALUE: In Bytes(Fixed(5));
                 }
             }
@@ -158,7 +158,7 @@ macro_rules! pin_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     TRANSACTION_KEY_LENGTH: In Length;
-                    TRANSACTION_KEY: In uses(By(TRANSACTION_KEY_LENGTH));
+                    TRANSACTION_KEY: In uses(By(TRANSACTION_KEY_LENGTH)) for AUTHENTICATE;
                     TRANSACTION_INFO_LENGTH: In Length;
                     TRANSACTION_INFO: In Bytes(By(TRANSACTION_INFO_LENGTH));
                     VALIDATION_VALUES_LENGTH: InOut Length;

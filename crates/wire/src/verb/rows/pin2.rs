@@ -21,11 +21,11 @@ macro_rules! pin2_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH: In Length;
-                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH));
+                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH)) for PIN;
                     OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH: In Length;
-                    OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH));
+                    OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH)) for PIN;
                     AUTHENTICATION_KEY_IDENTIFIER_LENGTH: In Length;
-                    AUTHENTICATION_KEY_IDENTIFIER: InOut renews(By(AUTHENTICATION_KEY_IDENTIFIER_LENGTH));
+                    AUTHENTICATION_KEY_IDENTIFIER: InOut renews(By(AUTHENTICATION_KEY_IDENTIFIER_LENGTH)) for PIN;
                     INPUT_PIN_PROFILE_LENGTH: In Length;
                     INPUT_PIN_PROFILE: In Bytes(By(INPUT_PIN_PROFILE_LENGTH));
                     INPUT_PAN_DATA_LENGTH: In Length;
@@ -62,9 +62,9 @@ macro_rules! pin2_verbs {
                     REFERENCE_PIN_RULE_ARRAY: In Bytes(Words(REFERENCE_PIN_RULE_ARRAY_COUNT));
                     PIN_CHECK_LENGTH: In Integer;
                     INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH: In Length;
-                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH));
+                    INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH)) for PIN;
                     REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH: In Length;
-                    REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH));
+                    REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER: InOut renews(By(REFERENCE_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH)) for PIN;
                     INPUT_PIN_PROFILE_LENGTH: In Length;
                     INPUT_PIN_PROFILE: In Bytes(By(INPUT_PIN_PROFILE_LENGTH));
                     INPUT_PIN_BLOCK_LENGTH: In Length;
@@ -94,9 +94,9 @@ macro_rules! pin2_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     PIN_ENC_KEY_ID_LENGTH: In Length;
-                    PIN_ENC_KEY_ID: InOut renews(By(PIN_ENC_KEY_ID_LENGTH));
+                    PIN_ENC_KEY_ID: InOut renews(By(PIN_ENC_KEY_ID_LENGTH)) for PIN;
                     PIN_GEN_KEY_ID_LENGTH: In Length;
-                    PIN_GEN_KEY_ID: InOut renews(By(PIN_GEN_KEY_ID_LENGTH));
+                    PIN_GEN_KEY_ID: InOut renews(By(PIN_GEN_KEY_ID_LENGTH)) for PIN;
                     PIN_PROFILE: In Bytes(Fixed(24));
                     PAN_DATA: In Bytes(Fixed(12)), optional;
                     OFFSET: In Bytes(Fixed(16));

@@ -44,10 +44,10 @@ macro_rules! pka_verbs {
                     REGENERATION_DATA_LENGTH: In Length;
                     REGENERATION_DATA: In Bytes(By(REGENERATION_DATA_LENGTH)), empty;
                     SKELETON_KEY_TOKEN_LENGTH: In Length;
-                    SKELETON_KEY_TOKEN: In skeleton(By(SKELETON_KEY_TOKEN_LENGTH));
-                    TRANSPORT_KEY_IDENTIFIER: In uses(Own);
+                    SKELETON_KEY_TOKEN: In skeleton(By(SKELETON_KEY_TOKEN_LENGTH)) for GENERATE;
+                    TRANSPORT_KEY_IDENTIFIER: In uses(Own) for GENERATE;
                     GENERATED_KEY_IDENTIFIER_LENGTH: InOut Length;
-                    GENERATED_KEY_IDENTIFIER: InOut makes(By(GENERATED_KEY_IDENTIFIER_LENGTH)), secret;
+                    GENERATED_KEY_IDENTIFIER: InOut makes(By(GENERATED_KEY_IDENTIFIER_LENGTH)) for GENERATE, secret;
                 }
             }
             /// PKA_Key_Import.
@@ -59,10 +59,10 @@ macro_rules! pka_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     SOURCE_KEY_TOKEN_LENGTH: In Length;
-                    SOURCE_KEY_TOKEN: In uses(By(SOURCE_KEY_TOKEN_LENGTH)), secret;
-                    IMPORTER_KEY_IDENTIFIER: In uses(Own);
+                    SOURCE_KEY_TOKEN: In uses(By(SOURCE_KEY_TOKEN_LENGTH)) for IMPORT, secret;
+                    IMPORTER_KEY_IDENTIFIER: In uses(Own) for IMPORT;
                     TARGET_KEY_IDENTIFIER_LENGTH: InOut Length;
-                    TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
+                    TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH)) for IMPORT;
                 }
             }
             /// PKA_Public_Key_Extract.
@@ -74,7 +74,7 @@ macro_rules! pka_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     SOURCE_KEY_IDENTIFIER_LENGTH: In Length;
-                    SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH));
+                    SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH)) for VERIFY;
                     TARGET_KEY_TOKEN_LENGTH: InOut Length;
                     TARGET_KEY_TOKEN: Out Bytes(By(TARGET_KEY_TOKEN_LENGTH));
                 }
@@ -88,7 +88,7 @@ macro_rules! pka_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH));
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for TEST;
                 }
             }
             /// PKA_Key_Translate: an RSA token under a key of DES comes under one of AES.
@@ -100,13 +100,13 @@ macro_rules! pka_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     SOURCE_KEY_IDENTIFIER_LENGTH: In Length;
-                    SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH));
+                    SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH)) for EXPORT;
                     SOURCE_TRANSPORT_KEY_IDENTIFIER_LENGTH: In Length;
-                    SOURCE_TRANSPORT_KEY_IDENTIFIER: In uses(By(SOURCE_TRANSPORT_KEY_IDENTIFIER_LENGTH));
+                    SOURCE_TRANSPORT_KEY_IDENTIFIER: In uses(By(SOURCE_TRANSPORT_KEY_IDENTIFIER_LENGTH)) for EXPORT;
                     TARGET_TRANSPORT_KEY_IDENTIFIER_LENGTH: In Length;
-                    TARGET_TRANSPORT_KEY_IDENTIFIER: In uses(By(TARGET_TRANSPORT_KEY_IDENTIFIER_LENGTH));
+                    TARGET_TRANSPORT_KEY_IDENTIFIER: In uses(By(TARGET_TRANSPORT_KEY_IDENTIFIER_LENGTH)) for EXPORT;
                     TARGET_KEY_TOKEN_LENGTH: InOut Length;
-                    TARGET_KEY_TOKEN: InOut makes(By(TARGET_KEY_TOKEN_LENGTH));
+                    TARGET_KEY_TOKEN: InOut makes(By(TARGET_KEY_TOKEN_LENGTH)) for EXPORT;
                 }
             }
             /// PKA_Encrypt.
@@ -122,7 +122,7 @@ macro_rules! pka_verbs {
                     DATA_STRUCT_LENGTH: In Length;
                     DATA_STRUCT: In Bytes(By(DATA_STRUCT_LENGTH)), empty;
                     RSA_PUBLIC_KEY_LENGTH: In Length;
-                    RSA_PUBLIC_KEY: In uses(By(RSA_PUBLIC_KEY_LENGTH));
+                    RSA_PUBLIC_KEY: In uses(By(RSA_PUBLIC_KEY_LENGTH)) for RSA_ENCIPHER;
                     RSA_ENCIPHER_LENGTH: InOut Length;
                     RSA_ENCIPHER: Out Bytes(By(RSA_ENCIPHER_LENGTH));
                 }
@@ -140,7 +140,7 @@ macro_rules! pka_verbs {
                     DATA_STRUCT_LENGTH: In Length;
                     DATA_STRUCT: In Bytes(By(DATA_STRUCT_LENGTH)), empty;
                     RSA_PRIVATE_KEY_LENGTH: In Length;
-                    RSA_PRIVATE_KEY: In uses(By(RSA_PRIVATE_KEY_LENGTH));
+                    RSA_PRIVATE_KEY: In uses(By(RSA_PRIVATE_KEY_LENGTH)) for RSA_DECIPHER;
                     KEY_VALUE_LENGTH: InOut Length;
                     KEY_VALUE: Out Bytes(By(KEY_VALUE_LENGTH)), secret;
                 }
@@ -155,7 +155,7 @@ macro_rules! pka_verbs {
                     ENCRYPTED_PREMASTER_LENGTH: In Length;
                     ENCRYPTED_PREMASTER: In Bytes(By(ENCRYPTED_PREMASTER_LENGTH));
                     RSA_PRIVATE_KEY_LENGTH: In Length;
-                    RSA_PRIVATE_KEY: In uses(By(RSA_PRIVATE_KEY_LENGTH));
+                    RSA_PRIVATE_KEY: In uses(By(RSA_PRIVATE_KEY_LENGTH)) for RSA_DECIPHER;
                     PREMASTER_SECRET: Out Bytes(Fixed(48)), secret;
                 }
             }

@@ -11,7 +11,7 @@ macro_rules! record_verbs {
                 asks: [];
                 keywords: 0 to 0 {};
                 parameters {
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for WRITE;
                 }
             }
             /// DES_Key_Record_Read.
@@ -20,7 +20,7 @@ macro_rules! record_verbs {
                 asks: [];
                 keywords: 0 to 0 {};
                 parameters {
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for READ;
                     KEY_TOKEN: Out Bytes(Fixed(64));
                 }
             }
@@ -31,7 +31,7 @@ macro_rules! record_verbs {
                 keywords: 0 to 0 {};
                 parameters {
                     KEY_TOKEN: In Bytes(Fixed(64));
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for WRITE;
                 }
             }
             /// DES_Key_Record_Delete: the token or the whole record.
@@ -42,7 +42,7 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_IDENTIFIER: In Bytes(Fixed(64));
+                    KEY_IDENTIFIER: In Bytes(Fixed(64)) for DELETE;
                 }
             }
             /// AES_Key_Record_Create.
@@ -53,7 +53,7 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for WRITE;
                     KEY_TOKEN_LENGTH: In Length;
                     KEY_TOKEN: In Bytes(By(KEY_TOKEN_LENGTH));
                 }
@@ -66,7 +66,7 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for READ;
                     KEY_TOKEN_LENGTH: InOut Length;
                     KEY_TOKEN: Out Bytes(By(KEY_TOKEN_LENGTH));
                 }
@@ -79,7 +79,7 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for WRITE;
                     KEY_TOKEN_LENGTH: In Length;
                     KEY_TOKEN: In Bytes(By(KEY_TOKEN_LENGTH));
                 }
@@ -92,7 +92,7 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for DELETE;
                 }
             }
             /// PKA_Key_Record_Create.
@@ -103,7 +103,7 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for WRITE;
                     KEY_TOKEN_LENGTH: In Length;
                     KEY_TOKEN: In Bytes(By(KEY_TOKEN_LENGTH));
                 }
@@ -116,7 +116,7 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for READ;
                     KEY_TOKEN_LENGTH: InOut Length;
                     KEY_TOKEN: Out Bytes(By(KEY_TOKEN_LENGTH));
                 }
@@ -129,7 +129,7 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LABEL: In Bytes(Fixed(64));
+                    KEY_LABEL: In Bytes(Fixed(64)) for WRITE;
                     KEY_TOKEN_LENGTH: In Length;
                     KEY_TOKEN: In Bytes(By(KEY_TOKEN_LENGTH));
                 }
@@ -142,7 +142,7 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_IDENTIFIER: In Bytes(Fixed(64));
+                    KEY_IDENTIFIER: In Bytes(Fixed(64)) for DELETE;
                 }
             }
             /// One record made with its key (CREATE), or one or two given other keys, both or neither (REPLACE); the
@@ -154,10 +154,10 @@ macro_rules! record_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LABEL_1: In Bytes(Fixed(64));
+                    KEY_LABEL_1: In Bytes(Fixed(64)) for WRITE;
                     KEY_TOKEN_1_LENGTH: In Length;
                     KEY_TOKEN_1: In Bytes(By(KEY_TOKEN_1_LENGTH));
-                    KEY_LABEL_2: In Bytes(Fixed(64));
+                    KEY_LABEL_2: In Bytes(Fixed(64)) for WRITE;
                     KEY_TOKEN_2_LENGTH: In Length;
                     KEY_TOKEN_2: In Bytes(By(KEY_TOKEN_2_LENGTH));
                 }

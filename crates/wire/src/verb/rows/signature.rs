@@ -17,7 +17,7 @@ macro_rules! signature_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     PKA_PRIVATE_KEY_ID_LENGTH: In Length;
-                    PKA_PRIVATE_KEY_ID: In uses(By(PKA_PRIVATE_KEY_ID_LENGTH));
+                    PKA_PRIVATE_KEY_ID: In uses(By(PKA_PRIVATE_KEY_ID_LENGTH)) for SIGN;
                     HASH_LENGTH: In Length;
                     HASH: In Bytes(By(HASH_LENGTH));
                     SIGNATURE_FIELD_LENGTH: InOut Length;
@@ -37,7 +37,7 @@ macro_rules! signature_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     PKA_PUBLIC_KEY_ID_LENGTH: In Length;
-                    PKA_PUBLIC_KEY_ID: In uses(By(PKA_PUBLIC_KEY_ID_LENGTH));
+                    PKA_PUBLIC_KEY_ID: In uses(By(PKA_PUBLIC_KEY_ID_LENGTH)) for VERIFY;
                     HASH_LENGTH: In Length;
                     HASH: In Bytes(By(HASH_LENGTH));
                     SIGNATURE_FIELD_LENGTH: In Length;

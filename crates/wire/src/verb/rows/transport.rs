@@ -17,9 +17,9 @@ macro_rules! transport_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     SOURCE_KEY_IDENTIFIER_LENGTH: In Length;
-                    SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH));
+                    SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH)) for EXPORT;
                     RSA_PUBLIC_KEY_IDENTIFIER_LEN: In Length;
-                    RSA_PUBLIC_KEY_IDENTIFIER: In uses(By(RSA_PUBLIC_KEY_IDENTIFIER_LEN));
+                    RSA_PUBLIC_KEY_IDENTIFIER: In uses(By(RSA_PUBLIC_KEY_IDENTIFIER_LEN)) for EXPORT;
                     RSA_ENCIPHERED_KEY_LENGTH: InOut Length;
                     RSA_ENCIPHERED_KEY: Out Bytes(By(RSA_ENCIPHERED_KEY_LENGTH));
                 }
@@ -37,9 +37,9 @@ macro_rules! transport_verbs {
                     RSA_ENCIPHERED_KEY_LENGTH: In Length;
                     RSA_ENCIPHERED_KEY: In Bytes(By(RSA_ENCIPHERED_KEY_LENGTH));
                     RSA_PRIVATE_KEY_IDENTIFIER_LEN: In Length;
-                    RSA_PRIVATE_KEY_IDENTIFIER: In uses(By(RSA_PRIVATE_KEY_IDENTIFIER_LEN));
+                    RSA_PRIVATE_KEY_IDENTIFIER: In uses(By(RSA_PRIVATE_KEY_IDENTIFIER_LEN)) for IMPORT;
                     TARGET_KEY_IDENTIFIER_LENGTH: InOut Length;
-                    TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
+                    TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH)) for IMPORT;
                 }
             }
             /// Symmetric_Key_Import2: a key of an external token of variable length or of an object of PKCS #11, under
@@ -57,11 +57,11 @@ macro_rules! transport_verbs {
                     RSA_ENCIPHERED_KEY_LENGTH: In Length;
                     RSA_ENCIPHERED_KEY: In Bytes(By(RSA_ENCIPHERED_KEY_LENGTH));
                     RSA_PRIVATE_KEY_IDENTIFIER_LENGTH: In Length;
-                    RSA_PRIVATE_KEY_IDENTIFIER: In uses(By(RSA_PRIVATE_KEY_IDENTIFIER_LENGTH));
+                    RSA_PRIVATE_KEY_IDENTIFIER: In uses(By(RSA_PRIVATE_KEY_IDENTIFIER_LENGTH)) for IMPORT;
                     USER_MOD_DATA_LENGTH: In Length;
                     USER_MOD_DATA: In Bytes(By(USER_MOD_DATA_LENGTH));
                     TARGET_KEY_IDENTIFIER_LENGTH: InOut Length;
-                    TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
+                    TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH)) for IMPORT;
                 }
             }
             /// Symmetric_Key_Generate: a new DATA key, for use here or under a key-encrypting key, and under an RSA
@@ -76,11 +76,11 @@ macro_rules! transport_verbs {
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_ENCRYPTING_KEY: In uses(Fixed(64));
+                    KEY_ENCRYPTING_KEY: In uses(Fixed(64)) for EXPORT;
                     RSAPUB_KEY_LENGTH: In Length;
-                    RSAPUB_KEY: In uses(By(RSAPUB_KEY_LENGTH));
+                    RSAPUB_KEY: In uses(By(RSAPUB_KEY_LENGTH)) for EXPORT;
                     LOCENC_KEY_LENGTH: InOut Length;
-                    LOCENC_KEY: InOut makes(By(LOCENC_KEY_LENGTH));
+                    LOCENC_KEY: InOut makes(By(LOCENC_KEY_LENGTH)) for EXPORT;
                     RSAENC_KEY_LENGTH: InOut Length;
                     RSAENC_KEY: Out Bytes(By(RSAENC_KEY_LENGTH));
                 }

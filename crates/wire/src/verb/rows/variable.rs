@@ -79,13 +79,13 @@ macro_rules! variable_verbs {
                     USER_ASSOCIATED_DATA_2_LENGTH: In Length;
                     USER_ASSOCIATED_DATA_2: In Bytes(By(USER_ASSOCIATED_DATA_2_LENGTH));
                     KEK_KEY_IDENTIFIER_1_LENGTH: In Length;
-                    KEK_KEY_IDENTIFIER_1: InOut renews(By(KEK_KEY_IDENTIFIER_1_LENGTH));
+                    KEK_KEY_IDENTIFIER_1: InOut renews(By(KEK_KEY_IDENTIFIER_1_LENGTH)) for GENERATE;
                     KEK_KEY_IDENTIFIER_2_LENGTH: In Length;
-                    KEK_KEY_IDENTIFIER_2: InOut renews(By(KEK_KEY_IDENTIFIER_2_LENGTH));
+                    KEK_KEY_IDENTIFIER_2: InOut renews(By(KEK_KEY_IDENTIFIER_2_LENGTH)) for GENERATE;
                     GENERATED_KEY_IDENTIFIER_1_LENGTH: InOut Length;
-                    GENERATED_KEY_IDENTIFIER_1: InOut makes(By(GENERATED_KEY_IDENTIFIER_1_LENGTH));
+                    GENERATED_KEY_IDENTIFIER_1: InOut makes(By(GENERATED_KEY_IDENTIFIER_1_LENGTH)) for GENERATE;
                     GENERATED_KEY_IDENTIFIER_2_LENGTH: InOut Length;
-                    GENERATED_KEY_IDENTIFIER_2: InOut makes(By(GENERATED_KEY_IDENTIFIER_2_LENGTH));
+                    GENERATED_KEY_IDENTIFIER_2: InOut makes(By(GENERATED_KEY_IDENTIFIER_2_LENGTH)) for GENERATE;
                 }
             }
             /// Key_Part_Import2: an AES or HMAC key in clear parts.
@@ -99,7 +99,7 @@ macro_rules! variable_verbs {
                     CLEAR_KEY_PART_LENGTH: In Length(KEY_BITS);
                     CLEAR_KEY_PART: In Bytes(Bits(CLEAR_KEY_PART_LENGTH)), secret;
                     KEY_IDENTIFIER_LENGTH: InOut Length;
-                    KEY_IDENTIFIER: InOut makes(By(KEY_IDENTIFIER_LENGTH));
+                    KEY_IDENTIFIER: InOut makes(By(KEY_IDENTIFIER_LENGTH)) for WRITE;
                 }
             }
             /// Key_Token_Change2: a token of variable length under the old master key is put under the current one.
@@ -111,7 +111,7 @@ macro_rules! variable_verbs {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER_LENGTH: In Length;
-                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)) for TEST, secret;
                 }
             }
         } }
