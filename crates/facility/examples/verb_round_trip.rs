@@ -8,10 +8,11 @@
 use facility::{Facility, Options, Reply, Selection, Ticket};
 use std::time::{Duration, Instant};
 use wire::control::{Personality, PollMode};
-use wire::frame::Arguments;
-use wire::verb::Verb;
+use wire::verb::{Filled, TypedAsk, null};
 
 const SPAN: Duration = Duration::from_millis(1000);
+/// The empty verb.
+const NULL: null::Ask<'static> = null::Ask::new();
 const MODES: [PollMode; 4] =
     [PollMode::Spin, PollMode::Adaptive, PollMode::Sleep, PollMode::Every { interval_us: 10_000 }];
 
@@ -52,7 +53,8 @@ fn main() -> Result<(), Failure> {
 }
 
 fn alone(facility: &Facility) -> Result<Vec<Duration>, Failure> {
-    let (null, mut reply, mut spans) = (Arguments::new(Verb::Null), Reply::new(), Vec::new());
+    let (mut filled, mut reply, mut spans) = (Filled::default(), Reply::new(), Vec::new());
+    let null = NULL.arguments(&mut filled);
     let begin = Instant::now();
     while begin.elapsed() < SPAN {
         let sent = Instant::now();
@@ -63,7 +65,8 @@ fn alone(facility: &Facility) -> Result<Vec<Duration>, Failure> {
 }
 
 fn many(facility: &Facility, jobs: usize) -> Result<usize, Failure> {
-    let (null, mut reply, mut count) = (Arguments::new(Verb::Null), Reply::new(), 0);
+    let (mut filled, mut reply, mut count) = (Filled::default(), Reply::new(), 0);
+    let null = NULL.arguments(&mut filled);
     let begin = Instant::now();
     let mut tickets: Vec<Ticket> = (0..jobs).map(|_| facility.submit(0, &null)).collect::<Result<_, _>>()?;
     while begin.elapsed() < SPAN {

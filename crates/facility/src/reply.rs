@@ -60,6 +60,12 @@ impl<A: TypedAsk> Answered<A> {
     }
 }
 
+impl<A> AsRef<Reply> for Answered<A> {
+    fn as_ref(&self) -> &Reply {
+        &self.reply
+    }
+}
+
 /// Where and when a card served a request; times are of the time-stamp counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
@@ -71,6 +77,12 @@ pub struct Timing {
     pub start_tsc: u64,
     /// When the answer was ready.
     pub end_tsc: u64,
+}
+
+impl AsRef<Reply> for Reply {
+    fn as_ref(&self) -> &Reply {
+        self
+    }
 }
 
 impl Default for Reply {
@@ -218,6 +230,12 @@ impl Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         self.wipe();
+    }
+}
+
+impl<A> std::fmt::Debug for Answered<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.reply.fmt(f)
     }
 }
 

@@ -887,6 +887,7 @@ mod tests {
 
     #[test]
     fn room_follows_the_arguments() {
+        // By position: lengths without texts.
         let mut arguments = Arguments::new(Verb::Encipher);
         let small = reply_bytes_max(Verb::Encipher.entry(), &arguments);
         assert!(small < 300);

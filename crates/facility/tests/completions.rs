@@ -1,6 +1,6 @@
 //! An event loop, against a daemon and cards that do what a test tells them.
 
-use crate::fake::{Act, FakeHome, echo, generate, makes_keys};
+use crate::fake::{Act, FakeHome, echo, generate, hash, hashed, makes_keys, text};
 use Personality::{Accelerator, Coprocessor};
 use facility::{Completions, Facility, FacilityError, LOOP_REQUESTS_MAX, Options, Ran, Reply};
 use rustix::event::{PollFd, PollFlags};
@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Once};
 use std::time::Duration;
 use wire::control::{CardState, Personality, Refusal};
-use wire::frame::{Argument, Arguments, Outcome};
+use wire::frame::{Argument, Outcome};
 use wire::registers::RegisterSet;
 use wire::verb::{
-    Verb, des_key_record_read, key_generate, key_records_write, mac_generate, one_way_hash, pka_key_generate,
+    RecordWriting, Room, aes_key_record_read, des_key_record_read, key_generate, key_records_write,
+    mac_generate, one_way_hash, pka_key_generate,
 };
 use wire::{Codes, KeyReference, Label, code};
 
@@ -25,25 +26,6 @@ fn open(fake: &FakeHome, card_wait: Duration) -> Facility {
 
 fn completions(fake: &FakeHome) -> Completions {
     open(fake, PATIENCE).completions().unwrap()
-}
-
-fn hash(text: &[u8]) -> Arguments<'_> {
-    let mut arguments = Arguments::new(Verb::OneWayHash);
-    arguments.set_integer(one_way_hash::TEXT_LENGTH, text.len() as i64).set_bytes(one_way_hash::TEXT, text);
-    arguments
-}
-
-fn text<'a>(arguments: &Arguments<'a>) -> &'a [u8] {
-    arguments.bytes(one_way_hash::TEXT)
-}
-
-/// A reply to a hash request that carries its text back.
-fn hashed(arguments: &Arguments<'_>) -> Act {
-    let mut reply = Arguments::new(Verb::OneWayHash);
-    reply.set_bytes(one_way_hash::HASH, text(arguments));
-    let mut payload = Vec::new();
-    reply.write_reply(&mut payload).unwrap();
-    Act::Answer(code::OK, payload)
 }
 
 /// What became of a request: the text that its answer carries, or the error.
@@ -98,7 +80,7 @@ fn a_thousand_requests_are_in_flight_and_every_number_comes_back_once() {
     for round in 0..3_u64 {
         let texts: Vec<Vec<u8>> = (0..1000_u64).map(|n| vec![n as u8; (n + round) as usize % 300]).collect();
         for (number, text) in texts.iter().enumerate() {
-            completions.submit(number as u64, 0, &hash(text)).unwrap();
+            completions.ask(number as u64, 0, &hash(text)).unwrap();
         }
         assert_eq!(completions.in_flight(), 1000);
         let ended = run(&mut completions);
@@ -108,7 +90,7 @@ fn a_thousand_requests_are_in_flight_and_every_number_comes_back_once() {
         }
     }
     let long = vec![7; 100_000];
-    completions.submit(u64::MAX, 0, &hash(&long)).unwrap();
+    completions.ask(u64::MAX, 0, &hash(&long)).unwrap();
     assert_eq!(run(&mut completions).remove(&u64::MAX).unwrap().unwrap(), long);
     assert_eq!(completions.in_flight(), 0);
 }
@@ -121,14 +103,13 @@ fn nothing_in_a_loop_waits() {
     let world = fake.world.lock().unwrap();
     let mut reply = Reply::new();
     let label = Label::new("A.KEY").unwrap().to_field();
-    let mut mac = Arguments::new(Verb::MacGenerate);
-    mac.set_bytes(mac_generate::KEY_IDENTIFIER, &label);
+    let mac = mac_generate::Ask { key_identifier: (&label).into(), ..mac_generate::Ask::new() };
     let made = generate(&label, &[0; 64]);
     for number in 0..500 {
-        completions.submit(number, 0, &hash(b"x")).unwrap();
-        completions.submit(1000 + number, 0, &mac).unwrap();
-        completions.submit(2000 + number, 0, &Arguments::new(Verb::DesKeyRecordRead)).unwrap();
-        completions.submit(3000 + number, 0, &made).unwrap();
+        completions.ask(number, 0, &hash(b"x")).unwrap();
+        completions.ask(1000 + number, 0, &mac).unwrap();
+        completions.ask(2000 + number, 0, &des_key_record_read::Ask::new()).unwrap();
+        completions.ask(3000 + number, 0, &made).unwrap();
         assert!(completions.collect(&mut reply).is_none());
         assert!(completions.arm());
     }
@@ -144,18 +125,20 @@ fn a_loop_holds_so_many_requests_and_no_more() {
     let fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, _| Act::Keep));
     let mut completions = completions(&fake);
     for number in 0..LOOP_REQUESTS_MAX as u64 {
-        completions.submit(number, 0, &hash(b"")).unwrap();
+        completions.ask(number, 0, &hash(b"")).unwrap();
     }
-    let error = completions.submit(0, 0, &hash(b"")).unwrap_err();
+    let error = completions.ask(0, 0, &hash(b"")).unwrap_err();
     assert!(matches!(error, FacilityError::Full { in_flight: LOOP_REQUESTS_MAX }));
     assert_eq!(error.ran(), Ran::No);
     let (long, mut reply) = (vec![0; wire::bounds::BULK_BYTES_MAX], Reply::new());
     drop(completions);
     let mut completions = open(&fake, PATIENCE).completions().unwrap();
-    assert!(matches!(completions.submit(0, 0, &hash(&long)), Err(FacilityError::TooLong { .. })));
-    let mut record = Arguments::new(Verb::KeyRecordsWrite);
-    record.set_bytes(key_records_write::KEY_TOKEN_1, &long[..wire::bounds::CALL_BYTES_MAX]);
-    assert!(matches!(completions.submit(0, 0, &record), Err(FacilityError::TooLong { .. })));
+    assert!(matches!(completions.ask(0, 0, &hash(&long)), Err(FacilityError::TooLong { .. })));
+    let record = key_records_write::Ask {
+        key_token_1: &long[..wire::bounds::CALL_BYTES_MAX],
+        ..key_records_write::Ask::new(RecordWriting::Replace)
+    };
+    assert!(matches!(completions.ask(0, 0, &record), Err(FacilityError::TooLong { .. })));
     assert!(completions.in_flight() == 0 && completions.collect(&mut reply).is_none());
 }
 
@@ -176,11 +159,11 @@ fn requests_of_a_dead_card_go_to_another_and_what_killed_two_fails_alone() {
     );
     let mut completions = completions(&fake);
     for number in 0..200 {
-        completions.submit(number, 0, &hash(b"live")).unwrap();
+        completions.ask(number, 0, &hash(b"live")).unwrap();
     }
-    completions.submit(1000, 0, &hash(b"kill")).unwrap();
+    completions.ask(1000, 0, &hash(b"kill")).unwrap();
     for number in 200..400 {
-        completions.submit(number, 0, &hash(b"live")).unwrap();
+        completions.ask(number, 0, &hash(b"live")).unwrap();
     }
     let ended = run(&mut completions);
     assert_eq!((ended.len(), died.load(Ordering::SeqCst)), (401, 2));
@@ -202,12 +185,12 @@ fn a_card_that_comes_up_is_found_and_none_for_too_long_is_an_error() {
     let fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
     fake.set_state(0, CardState::Quiescing);
     let mut hasty = open(&fake, Duration::from_millis(50)).completions().unwrap();
-    hasty.submit(1, 0, &hash(b"x")).unwrap();
+    hasty.ask(1, 0, &hash(b"x")).unwrap();
     let error = run(&mut hasty).remove(&1).unwrap().unwrap_err();
     assert!(matches!(error, FacilityError::NoCard { personality: Some(Coprocessor) | None, .. }), "{error}");
 
     let mut patient = completions(&fake);
-    patient.submit(1, 0, &hash(b"x")).unwrap();
+    patient.ask(1, 0, &hash(b"x")).unwrap();
     let mut reply = Reply::new();
     for _ in 0..20 {
         assert!(patient.collect(&mut reply).is_none());
@@ -216,12 +199,12 @@ fn a_card_that_comes_up_is_found_and_none_for_too_long_is_an_error() {
     fake.set_state(0, CardState::Ready);
     assert_eq!(run(&mut patient).remove(&1).unwrap().unwrap(), b"x");
 
-    patient.submit(2, 7, &hash(b"x")).unwrap();
+    patient.ask(2, 7, &hash(b"x")).unwrap();
     let error = run(&mut patient).remove(&2).unwrap().unwrap_err();
     assert!(matches!(error, FacilityError::Refused { refusal: Refusal::Invalid(_), .. }), "{error}");
     let other = FakeHome::new(&[Accelerator], echo());
     let mut loop_of_other = completions(&other);
-    loop_of_other.submit(3, 0, &Arguments::new(Verb::KeyGenerate)).unwrap();
+    loop_of_other.ask(3, 0, &generate(&[0; 64], &[0; 64])).unwrap();
     let error = run(&mut loop_of_other).remove(&3).unwrap().unwrap_err();
     assert!(matches!(error, FacilityError::NotServed { .. }), "{error}");
 }
@@ -240,7 +223,7 @@ fn a_card_that_cannot_serve_now_is_asked_again_later() {
         }),
     );
     let mut completions = completions(&fake);
-    completions.submit(9, 0, &hash(b"y")).unwrap();
+    completions.ask(9, 0, &hash(b"y")).unwrap();
     assert_eq!(run(&mut completions).remove(&9).unwrap().unwrap(), b"y");
     assert_eq!(refusals.load(Ordering::SeqCst), 0);
 }
@@ -270,12 +253,10 @@ fn labels_are_opened_between_calls_and_again_when_they_went_stale() {
         fake.world.lock().unwrap().labels.insert(label.clone(), reference);
     };
     open_as(1);
-    let field = label.to_field();
-    let mut mac = Arguments::new(Verb::MacGenerate);
-    mac.set_bytes(mac_generate::KEY_IDENTIFIER, &field);
+    let mac = mac_generate::Ask { key_identifier: (&label).into(), ..mac_generate::Ask::new() };
     let mut completions = completions(&fake);
     let mut calls = |count: u64| {
-        (0..count).for_each(|number| completions.submit(number, 0, &mac).unwrap());
+        (0..count).for_each(|number| completions.ask(number, 0, &mac).unwrap());
         run(&mut completions)
     };
     assert!(calls(5).into_values().all(|answer| answer.is_ok()));
@@ -292,11 +273,10 @@ fn labels_are_opened_between_calls_and_again_when_they_went_stale() {
     assert!(references.lock().unwrap().iter().all(|reference| reference.slot == 3));
 
     // One that there is not has the verb's own codes.
-    let field = Label::new("NONE").unwrap().to_field();
-    let mut none = Arguments::new(Verb::MacGenerate);
-    none.set_bytes(mac_generate::KEY_IDENTIFIER, &field);
+    let none = Label::new("NONE").unwrap();
+    let none = mac_generate::Ask { key_identifier: (&none).into(), ..mac };
     let mut again = self::completions(&fake);
-    again.submit(1, 0, &none).unwrap();
+    again.ask(1, 0, &none).unwrap();
     let mut reply = Reply::new();
     let answer = loop {
         match again.collect(&mut reply) {
@@ -314,14 +294,14 @@ fn queues_outlive_a_daemon_and_the_next_one_is_found() {
     let mut fake = FakeHome::new(&[Coprocessor, Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
     let facility = open(&fake, PATIENCE);
     let mut completions = facility.completions().unwrap();
-    completions.submit(1, 0, &hash(b"a")).unwrap();
+    completions.ask(1, 0, &hash(b"a")).unwrap();
     run(&mut completions);
     fake.stop_daemon();
-    completions.submit(2, 0, &hash(b"b")).unwrap();
+    completions.ask(2, 0, &hash(b"b")).unwrap();
     assert_eq!(run(&mut completions).remove(&2).unwrap().unwrap(), b"b");
     // A new loop has no queue, and waits for a daemon without keeping its caller.
     let mut late = facility.completions().unwrap();
-    late.submit(3, 0, &hash(b"c")).unwrap();
+    late.ask(3, 0, &hash(b"c")).unwrap();
     for _ in 0..20 {
         assert!(late.collect(&mut Reply::new()).is_none());
         late.wait(Some(Duration::from_millis(1)));
@@ -342,7 +322,7 @@ fn a_queue_that_ends_while_the_loop_sleeps_wakes_it() {
         }),
     );
     let mut completions = completions(&fake);
-    completions.submit(1, 0, &hash(b"x")).unwrap();
+    completions.ask(1, 0, &hash(b"x")).unwrap();
     let mut reply = Reply::new();
     while fake.served(0) == 0 {
         assert!(completions.collect(&mut reply).is_none());
@@ -360,7 +340,7 @@ fn the_descriptor_is_quiet_while_nothing_is_there_and_readable_once_it_is() {
     let fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
     let mut completions = completions(&fake);
     let mut reply = Reply::new();
-    completions.submit(1, 0, &hash(b"x")).unwrap();
+    completions.ask(1, 0, &hash(b"x")).unwrap();
     run(&mut completions);
     // Nothing under way: there is nothing to wait for without end, and the descriptor becomes quiet once the timer that
     // was set before has gone off, which may be just after a wait that ended by the same deadline.
@@ -371,7 +351,7 @@ fn the_descriptor_is_quiet_while_nothing_is_there_and_readable_once_it_is() {
     });
     assert!(becomes_quiet);
     for number in 0..50 {
-        completions.submit(number, 0, &hash(b"z")).unwrap();
+        completions.ask(number, 0, &hash(b"z")).unwrap();
         assert!(completions.arm() || completions.collect(&mut reply).is_some());
         if completions.in_flight() > 0 {
             run(&mut completions);
@@ -388,22 +368,22 @@ fn bytes_at(position: usize) -> impl Fn(&Reply) -> (Codes, Vec<u8>) {
 fn verbs_of_the_daemon_are_answered_in_a_loop_and_asked_again_where_that_is_safe() {
     let mut fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
     let mut completions = completions(&fake);
-    let read = Arguments::new(Verb::DesKeyRecordRead);
+    let read = des_key_record_read::Ask::new();
     for number in 0..50 {
-        completions.submit(number, 0, &read).unwrap();
-        completions.submit(100 + number, 0, &hash(b"x")).unwrap();
+        completions.ask(number, 0, &read).unwrap();
+        completions.ask(100 + number, 0, &hash(b"x")).unwrap();
     }
     let ended = run_to(&mut completions, bytes_at(des_key_record_read::KEY_TOKEN));
     assert_eq!(ended.len(), 100);
     let token = (code::OK, vec![9; 64]);
     assert!(ended.range(..50).all(|(_, answer)| answer.as_ref().is_ok_and(|answer| *answer == token)));
     // What the daemon does not serve.
-    completions.submit(1, 0, &Arguments::new(Verb::AesKeyRecordRead)).unwrap();
+    completions.ask(1, 0, &aes_key_record_read::Ask::new()).unwrap();
     let refused = run(&mut completions).remove(&1).unwrap().unwrap_err();
     assert!(matches!(refused, FacilityError::Refused { .. }), "{refused}");
     // Without a daemon a loop waits for the next one, and its caller does not.
     fake.stop_daemon();
-    completions.submit(2, 0, &read).unwrap();
+    completions.ask(2, 0, &read).unwrap();
     let mut reply = Reply::new();
     for _ in 0..20 {
         assert!(completions.collect(&mut reply).is_none());
@@ -416,16 +396,14 @@ fn verbs_of_the_daemon_are_answered_in_a_loop_and_asked_again_where_that_is_safe
     let label = Label::new("A.KEY").unwrap();
     fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
     fake.world.lock().unwrap().goes_away = Some(true);
-    let (field, none) = (label.to_field(), [b' '; 64]);
-    let mut write = Arguments::new(Verb::KeyRecordsWrite);
-    write
-        .set_bytes(key_records_write::RULE_ARRAY, b"REPLACE ")
-        .set_bytes(key_records_write::KEY_LABEL_1, &field);
-    write
-        .set_bytes(key_records_write::KEY_LABEL_2, &none)
-        .set_bytes(key_records_write::KEY_TOKEN_1, &[5; 64]);
-    completions.submit(3, 0, &write).unwrap();
-    completions.submit(4, 0, &read).unwrap();
+    let write = key_records_write::Ask {
+        key_label_1: &label.to_field(),
+        key_token_1: &[5; 64],
+        key_label_2: &[b' '; 64],
+        ..key_records_write::Ask::new(RecordWriting::Replace)
+    };
+    completions.ask(3, 0, &write).unwrap();
+    completions.ask(4, 0, &read).unwrap();
     let mut ended = run_to(&mut completions, bytes_at(des_key_record_read::KEY_TOKEN));
     assert_eq!(ended.remove(&3).unwrap().unwrap_err().ran(), Ran::Maybe);
     assert_eq!(ended.remove(&4).unwrap().unwrap(), token);
@@ -445,7 +423,7 @@ fn keys_that_a_loop_makes_are_under_their_labels_when_it_is_told() {
     let record = |label: &Label| fake.world.lock().unwrap().records[label].clone();
     // Two at once.
     for number in (0..20).step_by(2) {
-        completions.submit(number as u64, 0, &generate(&fields[number], &fields[number + 1])).unwrap();
+        completions.ask(number as u64, 0, &generate(&fields[number], &fields[number + 1])).unwrap();
     }
     let ended = run_to(&mut completions, |reply| {
         let made = reply.arguments();
@@ -467,13 +445,12 @@ fn keys_that_a_loop_makes_are_under_their_labels_when_it_is_told() {
     let label = Label::new("NEW.RSA").unwrap();
     fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
     let field = label.to_field();
-    let mut rsa = Arguments::new(Verb::PkaKeyGenerate);
-    rsa.set_integer(pka_key_generate::GENERATED_KEY_IDENTIFIER_LENGTH, 64);
-    rsa.set_bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER, &field);
-    completions.submit(1, 0, &rsa).unwrap();
+    let generated_key_identifier = Room::from(&field[..]);
+    let rsa = pka_key_generate::Ask { generated_key_identifier, ..pka_key_generate::Ask::new() };
+    completions.ask(1, 0, &rsa).unwrap();
     let none = Label::new("NONE").unwrap().to_field();
-    completions.submit(2, 0, &generate(&none, &[0; 64])).unwrap();
-    completions.submit(3, 0, &generate(&fields[0], &fields[0])).unwrap();
+    completions.ask(2, 0, &generate(&none, &[0; 64])).unwrap();
+    completions.ask(3, 0, &generate(&fields[0], &fields[0])).unwrap();
     let served = fake.served(0);
     let mut ended = run_to(&mut completions, bytes_at(pka_key_generate::GENERATED_KEY_IDENTIFIER));
     assert_eq!(ended.remove(&1).unwrap().unwrap(), (code::OK, field.to_vec()));
@@ -504,9 +481,9 @@ fn a_record_that_is_written_while_its_new_key_is_made_is_opened_again() {
     };
     open_as(1);
     let field = label.to_field();
-    let (facility, arguments) = (open(&fake, PATIENCE), generate(&field, &[0; 64]));
+    let (facility, made) = (open(&fake, PATIENCE), generate(&field, &[0; 64]));
     let mut completions = facility.completions().unwrap();
-    completions.submit(1, 0, &arguments).unwrap();
+    completions.ask(1, 0, &made).unwrap();
     let mut reply = Reply::new();
     // Its label is opened, and before a card has it the record is written.
     fake.world.lock().unwrap().paused.store(true, Ordering::SeqCst);
@@ -522,10 +499,10 @@ fn a_record_that_is_written_while_its_new_key_is_made_is_opened_again() {
     assert_eq!((fake.served(0), fake.asked("OpenLabel")), (2, 2));
     // It is replaced again and again: nothing runs, and that is said, in a loop and to a caller that waits.
     valid.store(3, Ordering::SeqCst);
-    completions.submit(2, 0, &arguments).unwrap();
+    completions.ask(2, 0, &made).unwrap();
     let error = run(&mut completions).remove(&2).unwrap().unwrap_err();
     assert!(matches!(error, FacilityError::StaleKey { .. }), "{error}");
-    let error = facility.call(0, &arguments).unwrap_err();
+    let error = facility.ask(0, &made).unwrap_err();
     assert!(matches!(error, FacilityError::StaleKey { .. }), "{error}");
     assert_eq!((fake.served(0), fake.asked("OpenLabel")), (6, 6));
 }
@@ -538,7 +515,7 @@ fn a_daemon_that_goes_away_over_the_write_of_a_loops_key_leaves_an_error_that_sa
         fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
         fake.world.lock().unwrap().goes_away = Some(writes);
         let mut completions = completions(&fake);
-        completions.submit(1, 0, &generate(&label.to_field(), &[0; 64])).unwrap();
+        completions.ask(1, 0, &generate(&label.to_field(), &[0; 64])).unwrap();
         let error = run(&mut completions).remove(&1).unwrap().unwrap_err();
         assert_eq!(error.ran(), Ran::Maybe, "{error}");
         assert!(error.to_string().contains("label"), "{error}");
@@ -561,7 +538,7 @@ fn a_loop_sends_to_cards_that_hold_the_keys_and_once_more_where_one_does_not() {
     let mut completions = completions(&fake);
     let ask = |completions: &mut Completions| {
         for number in 0..200 {
-            completions.submit(number, 0, &generate(&[0; 64], &[0; 64])).unwrap();
+            completions.ask(number, 0, &generate(&[0; 64], &[0; 64])).unwrap();
         }
         let ended = run_to(completions, Reply::codes);
         let codes: Vec<Codes> = ended.into_values().map(Result::unwrap).collect();
@@ -578,10 +555,10 @@ fn a_loop_sends_to_cards_that_hold_the_keys_and_once_more_where_one_does_not() {
     fake.set_registers(2, RegisterSet::ALL);
     let end = std::time::Instant::now() + PATIENCE;
     // Of those submitted together the first are sent before the card has said so.
-    completions.submit(0, 0, &generate(&[0; 64], &[0; 64])).unwrap();
+    completions.ask(0, 0, &generate(&[0; 64], &[0; 64])).unwrap();
     while run_to(&mut completions, Reply::codes).into_values().any(|codes| codes.unwrap() != code::OK) {
         assert!(std::time::Instant::now() < end, "the card that holds its keys by now is not asked");
-        completions.submit(0, 0, &generate(&[0; 64], &[0; 64])).unwrap();
+        completions.ask(0, 0, &generate(&[0; 64], &[0; 64])).unwrap();
     }
     assert_eq!(ask(&mut completions), code::OK);
 }
@@ -594,9 +571,9 @@ fn a_card_that_was_lost_and_is_back_without_keys_gets_nothing_where_another_hold
     let facility = open(&fake, PATIENCE);
     let mut completions = facility.completions().unwrap();
     let generate = generate(&[0; 64], &[0; 64]);
-    completions.submit(0, 0, &generate).unwrap();
+    completions.ask(0, 0, &generate).unwrap();
     run_to(&mut completions, Reply::codes).remove(&0).unwrap().unwrap();
-    assert_eq!(facility.call(0, &generate).unwrap().codes(), code::OK);
+    assert_eq!(facility.ask(0, &generate).unwrap().codes(), code::OK);
     assert_eq!(
         (fake.served(0), fake.served(1)),
         (2, 0),
@@ -605,16 +582,16 @@ fn a_card_that_was_lost_and_is_back_without_keys_gets_nothing_where_another_hold
     fake.kill(0);
     fake.respawn(0);
     fake.set_registers(0, RegisterSet::NONE);
-    (1..=80).for_each(|number| completions.submit(number, 0, &generate).unwrap());
+    (1..=80).for_each(|number| completions.ask(number, 0, &generate).unwrap());
     assert!(run_to(&mut completions, Reply::codes).into_values().all(|codes| codes.unwrap() == code::OK));
-    assert_eq!(facility.call(0, &generate).unwrap().codes(), code::OK);
+    assert_eq!(facility.ask(0, &generate).unwrap().codes(), code::OK);
     assert_eq!((fake.served(0), fake.served(1)), (0, 81));
     // It is found again where it is the only one.
     fake.kill(1);
     fake.set_registers(0, RegisterSet::ALL);
-    completions.submit(81, 0, &generate).unwrap();
+    completions.ask(81, 0, &generate).unwrap();
     assert_eq!(run_to(&mut completions, Reply::codes).remove(&81).unwrap().unwrap(), code::OK);
-    assert_eq!(facility.call(0, &generate).unwrap().codes(), code::OK);
+    assert_eq!(facility.ask(0, &generate).unwrap().codes(), code::OK);
     assert_eq!(fake.served(0), 2);
     fake.stop_daemon();
 }

@@ -15,7 +15,10 @@ use tempfile::TempDir;
 use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Personality, Refusal, Store};
 use wire::frame::{Arguments, BULK_NONE, Outcome, ReplyHeader};
 use wire::registers::RegisterSet;
-use wire::verb::{Verb, des_key_record_read, key_generate, key_records_write, pka_key_generate};
+use wire::verb::{
+    HashMethod, Room, TypedAnswer, Verb, des_key_record_read, key_generate, key_records_write, one_way_hash,
+    pka_key_generate,
+};
 use wire::{Codes, KeyReference, Label, code};
 
 /// What a card does with a request.
@@ -38,40 +41,58 @@ pub fn echo() -> Script {
     Arc::new(|_, _, _| Act::Answer(code::OK, Vec::new()))
 }
 
+/// Answers with these outputs.
+pub fn answer(arguments: &Arguments<'_>, outputs: &impl TypedAnswer) -> Act {
+    let mut payload = Vec::new();
+    outputs.write(arguments, &mut payload).unwrap();
+    Act::Answer(code::OK, payload)
+}
+
+/// A hash request whose text says what the card is to do, with room for the text in the answer.
+pub fn hash(text: &[u8]) -> one_way_hash::Ask<'_> {
+    one_way_hash::Ask { text, hash: Room::of(text.len()), ..one_way_hash::Ask::new(HashMethod::Sha256) }
+}
+
+pub fn text<'a>(arguments: &Arguments<'a>) -> &'a [u8] {
+    arguments.bytes(one_way_hash::TEXT)
+}
+
+/// A reply to a hash request that carries its text back.
+pub fn hashed(arguments: &Arguments<'_>) -> Act {
+    answer(arguments, &one_way_hash::Answer { hash: Some(text(arguments)), ..Default::default() })
+}
+
 /// A card that makes keys: tokens of ones and twos, or one of 1,100 threes. It is never given a label.
 pub fn makes_keys() -> Script {
     Arc::new(|_, verb, arguments| {
-        let mut reply = Arguments::new(verb);
-        let (first, second) = ([1; 64], [2; 64]);
-        let long = [3; 1100];
         if verb == Verb::PkaKeyGenerate {
             use pka_key_generate::*;
             assert!(arguments.integer(GENERATED_KEY_IDENTIFIER_LENGTH) >= 1100, "room for a token");
             assert!(arguments.bytes(GENERATED_KEY_IDENTIFIER).is_empty());
-            reply
-                .set_integer(GENERATED_KEY_IDENTIFIER_LENGTH, 1100)
-                .set_bytes(GENERATED_KEY_IDENTIFIER, &long);
+            answer(arguments, &Answer { generated_key_identifier: Some(&[3; 1100]) })
         } else {
             use key_generate::*;
             for at in [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2] {
                 assert!(!Label::is_label_field(arguments.bytes(at)), "no card is given a label");
             }
-            reply
-                .set_bytes(GENERATED_KEY_IDENTIFIER_1, &first)
-                .set_bytes(GENERATED_KEY_IDENTIFIER_2, &second);
+            let (first, second) = (Some(&[1; 64][..]), Some(&[2; 64][..]));
+            let made = Answer {
+                generated_key_identifier_1: first,
+                generated_key_identifier_2: second,
+                ..Answer::default()
+            };
+            answer(arguments, &made)
         }
-        let mut payload = Vec::new();
-        reply.write_reply(&mut payload).unwrap();
-        Act::Answer(code::OK, payload)
     })
 }
 
 /// A request for two DES keys, with these key identifiers.
-pub fn generate<'a>(first: &'a [u8], second: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::KeyGenerate);
-    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, first);
-    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_2, second);
-    arguments
+pub fn generate<'a>(first: &'a [u8], second: &'a [u8]) -> key_generate::Ask<'a> {
+    key_generate::Ask {
+        generated_key_identifier_1: first.into(),
+        generated_key_identifier_2: second.into(),
+        ..key_generate::Ask::new()
+    }
 }
 
 struct Card {
@@ -357,19 +378,17 @@ impl World {
     fn call(&mut self, verb: u16, payload: &[u8]) -> ClientReply {
         let verb = Verb::from_number(verb).unwrap();
         let arguments = Arguments::read_request(verb, payload).unwrap();
-        let (mut answer, mut payload) = (Arguments::new(verb), Vec::new());
-        match verb {
+        let mut payload = Vec::new();
+        let codes = match verb {
             Verb::DesKeyRecordRead => {
-                answer.set_bytes(des_key_record_read::KEY_TOKEN, &[9; 64]);
+                let read = des_key_record_read::Answer { key_token: Some(&[9; 64]) };
+                read.write(&arguments, &mut payload).unwrap();
+                code::OK
             }
-            Verb::KeyRecordsWrite => {
-                let codes = self.write(&arguments);
-                return ClientReply::Called { codes, payload: Vec::new() };
-            }
+            Verb::KeyRecordsWrite => self.write(&arguments),
             verb => return ClientReply::Refused(Refusal::Invalid(format!("{verb:?}: not in this test"))),
         };
-        answer.write_reply(&mut payload).unwrap();
-        ClientReply::Called { codes: code::OK, payload }
+        ClientReply::Called { codes, payload }
     }
 
     /// Both records or neither.

@@ -1,6 +1,6 @@
 //! The way of a request, against a daemon and cards that do what a test tells them.
 
-use crate::fake::{Act, FakeHome, Script, echo, generate, makes_keys};
+use crate::fake::{Act, FakeHome, Script, answer, echo, generate, hash, hashed, makes_keys, text};
 use Personality::{Accelerator, Coprocessor};
 use engine::{Engine, Options as EngineOptions};
 use facility::{Facility, FacilityError, Options, Ran, Reply, Selection, Ticket};
@@ -9,16 +9,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use token::pka::{Attributes, ClearKey, Form, clear_token};
 use wire::control::{CardState, Personality, Refusal, Store};
-use wire::frame::{Argument, Arguments, Outcome};
+use wire::frame::{Argument, Outcome};
 use wire::registers::RegisterSet;
 use wire::verb::{
-    Verb, clear_rsa_private as rsa, des_key_record_read, key_generate, mac_generate, one_way_hash,
-    pka_key_generate,
+    Filled, Room, TypedAsk, Verb, clear_rsa_private as rsa, clear_rsa_public, des_key_record_read,
+    mac_generate, null, one_way_hash, pka_key_generate,
 };
 use wire::{KeyReference, Label, code};
 
 /// Longer than any of what is waited for takes.
 const PATIENCE: Duration = Duration::from_secs(60);
+const NULL: null::Ask<'static> = null::Ask::new();
 
 fn open(fake: &FakeHome) -> Facility {
     let options = Options { card_wait: PATIENCE, ..Options::default() };
@@ -30,28 +31,8 @@ fn impatient(fake: &FakeHome) -> Facility {
     Facility::open(fake.home.folder(), options).unwrap()
 }
 
-fn null() -> Arguments<'static> {
-    Arguments::new(Verb::Null)
-}
-
-/// A hash request whose text says what the card is to do.
-fn hash(text: &[u8]) -> Arguments<'_> {
-    let mut arguments = Arguments::new(Verb::OneWayHash);
-    arguments.set_integer(one_way_hash::TEXT_LENGTH, text.len() as i64).set_bytes(one_way_hash::TEXT, text);
-    arguments
-}
-
-fn text<'a>(arguments: &Arguments<'a>) -> &'a [u8] {
-    arguments.bytes(one_way_hash::TEXT)
-}
-
-/// A reply to a hash request that carries its text back.
-fn hashed(arguments: &Arguments<'_>) -> Act {
-    let mut reply = Arguments::new(Verb::OneWayHash);
-    reply.set_bytes(one_way_hash::HASH, text(arguments));
-    let mut payload = Vec::new();
-    reply.write_reply(&mut payload).unwrap();
-    Act::Answer(code::OK, payload)
+fn submit(facility: &Facility, ask: &impl TypedAsk) -> Result<Ticket, FacilityError> {
+    facility.submit(0, &ask.arguments(&mut Filled::default()))
 }
 
 #[test]
@@ -61,7 +42,7 @@ fn a_call_is_answered_and_a_reply_is_used_again() {
     let mut reply = Reply::new();
     for length in [0, 1, 100, 4000, 100_000, 3] {
         let content = vec![length as u8; length];
-        facility.call_into(0, &hash(&content), &mut reply).unwrap();
+        facility.call_into(0, &hash(&content).arguments(&mut Filled::default()), &mut reply).unwrap();
         assert_eq!(reply.codes(), code::OK);
         assert_eq!(reply.arguments().bytes(one_way_hash::HASH), content);
     }
@@ -75,14 +56,14 @@ fn what_is_too_long_or_of_another_kind_is_the_callers_fault() {
     let fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
     let long = vec![0; wire::bounds::BULK_BYTES_MAX];
-    assert!(matches!(facility.call(0, &hash(&long)), Err(FacilityError::TooLong { .. })));
-    let mut wrong = Arguments::new(Verb::OneWayHash);
-    wrong.set_integer(one_way_hash::TEXT, 1);
-    let error = facility.call(0, &wrong).unwrap_err();
+    assert!(matches!(facility.ask(0, &hash(&long)), Err(FacilityError::TooLong { .. })));
+    let (ask, mut filled) = (hash(b""), Filled::default());
+    let mut wrong = ask.arguments(&mut filled);
+    let error = facility.call(0, wrong.set_integer(one_way_hash::TEXT, 1)).unwrap_err();
     assert!(matches!(error, FacilityError::Arguments { .. }));
     assert!(error.to_string().contains("text"), "{error}");
     assert!(matches!(
-        facility.call(1, &null()),
+        facility.ask(1, &NULL),
         Err(FacilityError::Refused { refusal: Refusal::Invalid(_), .. })
     ));
 }
@@ -93,7 +74,7 @@ fn many_requests_are_in_flight_and_any_is_awaited() {
     let facility = open(&fake);
     let contents: Vec<[u8; 4]> = (0..400u32).map(u32::to_le_bytes).collect();
     let mut tickets: Vec<Ticket> =
-        contents.iter().map(|content| facility.submit(0, &hash(content)).unwrap()).collect();
+        contents.iter().map(|content| submit(&facility, &hash(content)).unwrap()).collect();
     let mut left = tickets.len();
     while let Some(index) = Ticket::wait_any(&mut tickets) {
         let reply = tickets[index].try_wait().unwrap().unwrap();
@@ -112,7 +93,7 @@ fn slots_are_bounded_and_come_back() {
     let facility = open(&fake);
     let mut tickets = Vec::new();
     let error = loop {
-        match facility.submit(0, &null()) {
+        match submit(&facility, &NULL) {
             Ok(ticket) => tickets.push(ticket),
             Err(error) => break error,
         }
@@ -122,7 +103,7 @@ fn slots_are_bounded_and_come_back() {
     // Only the card's death brings them back.
     fake.respawn(0);
     drop(tickets);
-    let ticket = facility.submit(0, &null()).unwrap();
+    let ticket = submit(&facility, &NULL).unwrap();
     assert_eq!(facility.in_flight(), 1);
     drop(ticket);
 }
@@ -140,12 +121,8 @@ fn clear_key() -> (Vec<u8>, [u8; 128], Vec<u8>) {
     (token.to_vec(), input, result)
 }
 
-fn private<'a>(token: &'a [u8], data: &'a [u8], room: usize) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::ClearRsaPrivate);
-    arguments.set_integer(rsa::KEY_LENGTH, token.len() as i64).set_bytes(rsa::KEY, token);
-    arguments.set_integer(rsa::DATA_LENGTH, data.len() as i64).set_bytes(rsa::DATA, data);
-    arguments.set_integer(rsa::RESULT_LENGTH, room as i64);
-    arguments
+fn private<'a>(token: &'a [u8], data: &'a [u8], room: usize) -> rsa::Ask<'a> {
+    rsa::Ask { key: token, data, result: room, ..rsa::Ask::new() }
 }
 
 #[test]
@@ -155,15 +132,15 @@ fn a_lonely_request_with_a_clear_key_runs_in_the_caller() {
     let (token, input, result) = clear_key();
     // Twice: with a key that is prepared, and with one that is found.
     for _ in 0..2 {
-        let reply = facility.call(0, &private(&token, &input, 200)).unwrap();
+        let reply = facility.ask(0, &private(&token, &input, 200)).unwrap().into_reply();
         assert_eq!(reply.arguments().bytes(rsa::RESULT), result);
         assert_eq!(reply.arguments().integer(rsa::RESULT_LENGTH), 128);
         assert!(reply.timing().is_none());
     }
     // Right-justified, as on a card.
-    let short = facility.call(0, &private(&token, &[1], 128)).unwrap();
-    assert_eq!(short.arguments().bytes(rsa::RESULT), [&[0; 127][..], &[1]].concat());
-    let ticket = facility.submit(0, &private(&token, &input, 128)).unwrap();
+    let short = facility.ask(0, &private(&token, &[1], 128)).unwrap();
+    assert_eq!(short.got().result, [&[0; 127][..], &[1]].concat());
+    let ticket = submit(&facility, &private(&token, &input, 128)).unwrap();
     assert_eq!(ticket.wait().unwrap().arguments().bytes(rsa::RESULT), result);
     assert_eq!((fake.served(0), facility.queues()), (0, 0));
 }
@@ -184,15 +161,15 @@ fn what_does_not_read_in_the_caller_goes_to_a_card_and_so_does_what_is_meant_for
         private(&token, &[0; 129], 128),
         private(&token, &input, 127),
     ];
-    for (number, arguments) in odd.iter().enumerate() {
-        let _ = facility.call(0, arguments).unwrap();
+    for (number, ask) in odd.iter().enumerate() {
+        let _ = facility.ask(0, ask).unwrap();
         assert_eq!(fake.served(0), number as u64 + 1);
     }
     let served = fake.served(0);
-    let _ = facility.with_selection(Selection::card(0)).call(0, &private(&token, &input, 128)).unwrap();
+    let _ = facility.with_selection(Selection::card(0)).ask(0, &private(&token, &input, 128)).unwrap();
     let options = Options { in_caller: false, ..Options::default() };
     let strict = Facility::open(fake.home.folder(), options).unwrap();
-    let _ = strict.call(0, &private(&token, &input, 128)).unwrap();
+    let _ = strict.ask(0, &private(&token, &input, 128)).unwrap();
     assert_eq!(fake.served(0), served + 2);
 }
 
@@ -202,9 +179,9 @@ fn of_many_submitted_requests_the_caller_runs_a_share_and_every_one_is_answered(
     let facility = open(&fake);
     let (token, input, result) = clear_key();
     let mut tickets: Vec<Ticket> =
-        (0..40).map(|_| facility.submit(0, &private(&token, &input, 128)).unwrap()).collect();
+        (0..40).map(|_| submit(&facility, &private(&token, &input, 128)).unwrap()).collect();
     // A ticket that is dropped leaves nothing behind, one looked at often enough is run.
-    drop(facility.submit(0, &private(&token, &input, 128)).unwrap());
+    drop(submit(&facility, &private(&token, &input, 128)).unwrap());
     let (mut here, mut left) = (0, tickets.len());
     while let Some(index) = Ticket::wait_any(&mut tickets) {
         let reply = tickets[index].try_wait().unwrap().unwrap();
@@ -217,7 +194,7 @@ fn of_many_submitted_requests_the_caller_runs_a_share_and_every_one_is_answered(
     }
     assert_eq!(left, 0);
     assert!((1..40).contains(&here), "{here} in the caller");
-    let mut one = facility.submit(0, &private(&token, &input, 128)).unwrap();
+    let mut one = submit(&facility, &private(&token, &input, 128)).unwrap();
     let looks = (0..100).take_while(|_| one.try_wait().is_none()).count();
     assert!(looks < 100);
 }
@@ -227,7 +204,7 @@ fn a_held_request_may_be_waited_for_by_another_thread() {
     let fake = FakeHome::new(&[Accelerator], echo());
     let facility = open(&fake);
     let (token, input, result) = clear_key();
-    let ticket = facility.submit(0, &private(&token, &input, 128)).unwrap();
+    let ticket = submit(&facility, &private(&token, &input, 128)).unwrap();
     let other = std::thread::spawn(move || ticket.wait().unwrap());
     assert_eq!(other.join().unwrap().arguments().bytes(rsa::RESULT), result);
 }
@@ -237,7 +214,7 @@ fn a_lonely_caller_stays_with_one_card() {
     let fake = FakeHome::new(&[Coprocessor; 3], echo());
     let facility = open(&fake);
     for _ in 0..50 {
-        let _ = facility.call(0, &null()).unwrap();
+        let _ = facility.ask(0, &NULL).unwrap();
     }
     assert_eq!((facility.queues(), fake.served(0)), (1, 50));
 }
@@ -246,17 +223,17 @@ fn a_lonely_caller_stays_with_one_card() {
 fn clear_rsa_attaches_accelerators_first_and_a_selection_binds() {
     let fake = FakeHome::new(&[Coprocessor, Accelerator], echo());
     let facility = open(&fake);
-    let rsa = Arguments::new(Verb::ClearRsaPublic);
-    let _ = facility.call(0, &rsa).unwrap();
+    let rsa = clear_rsa_public::Ask::new();
+    let _ = facility.ask(0, &rsa).unwrap();
     assert_eq!((fake.served(0), fake.served(1)), (0, 1));
-    let _ = facility.with_selection(Selection::card(0)).call(0, &rsa).unwrap();
-    let _ = facility.with_selection(Selection::personality(Coprocessor)).call(0, &rsa).unwrap();
+    let _ = facility.with_selection(Selection::card(0)).ask(0, &rsa).unwrap();
+    let _ = facility.with_selection(Selection::personality(Coprocessor)).ask(0, &rsa).unwrap();
     assert_eq!((fake.served(0), fake.served(1)), (2, 1));
-    let error = facility.with_selection(Selection::card(1)).call(0, &hash(b"x")).unwrap_err();
+    let error = facility.with_selection(Selection::card(1)).ask(0, &hash(b"x")).unwrap_err();
     assert!(matches!(error, FacilityError::NotServed { verb: Verb::OneWayHash }), "{error}");
     // Without accelerators the coprocessors serve it.
     fake.kill(1);
-    let _ = facility.call(0, &rsa).unwrap();
+    let _ = facility.ask(0, &rsa).unwrap();
     assert_eq!(fake.served(0), 3);
 }
 
@@ -270,10 +247,10 @@ fn a_card_that_is_not_ready_is_passed_over() {
         );
     let fake = FakeHome::new(&[Coprocessor, Coprocessor], script);
     let facility = open(&fake);
-    assert_eq!(facility.call(0, &null()).unwrap().timing().unwrap().card, 1);
+    assert_eq!(facility.ask(0, &NULL).unwrap().into_reply().timing().unwrap().card, 1);
     fake.set_state(1, CardState::Quiescing);
     fake.set_state(0, CardState::Quiescing);
-    let error = impatient(&fake).call(0, &null()).unwrap_err();
+    let error = impatient(&fake).ask(0, &NULL).unwrap_err();
     assert!(matches!(error, FacilityError::NoCard { .. }), "{error}");
     assert_eq!(error.codes(), code::NO_CARD);
 }
@@ -284,15 +261,15 @@ fn blocks_for_long_texts_are_asked_for_when_there_is_one_and_once() {
     let facility = open(&fake);
     let long = vec![7; 100_000];
     let (short, attached) = (&hash(b"short"), || fake.asked("Attach"));
-    assert_eq!((facility.call(0, short).unwrap().codes(), attached()), (code::OK, 1));
+    assert_eq!((facility.ask(0, short).unwrap().codes(), attached()), (code::OK, 1));
     for _ in 0..3 {
-        assert_eq!(facility.call(0, &hash(&long)).unwrap().arguments().bytes(one_way_hash::HASH), long);
-        assert_eq!((facility.call(0, short).unwrap().codes(), attached()), (code::OK, 2));
+        assert_eq!(facility.ask(0, &hash(&long)).unwrap().got().hash, long);
+        assert_eq!((facility.ask(0, short).unwrap().codes(), attached()), (code::OK, 2));
     }
     // Who begins with a long one needs no other queue.
     let other = open(&fake);
-    let _ = other.call(0, &hash(&long)).unwrap();
-    assert_eq!((other.call(0, short).unwrap().codes(), attached()), (code::OK, 3));
+    let _ = other.ask(0, &hash(&long)).unwrap();
+    assert_eq!((other.ask(0, short).unwrap().codes(), attached()), (code::OK, 3));
 }
 
 #[test]
@@ -305,10 +282,10 @@ fn requests_of_a_dead_card_go_to_another() {
     fake.set_state(1, CardState::Quiescing);
     let contents: Vec<[u8; 4]> = (0..200u32).map(u32::to_le_bytes).collect();
     let mut tickets: Vec<Ticket> =
-        contents.iter().map(|content| facility.submit(0, &hash(content)).unwrap()).collect();
+        contents.iter().map(|content| submit(&facility, &hash(content)).unwrap()).collect();
     let caller = {
         let facility = facility.clone();
-        std::thread::spawn(move || facility.call(0, &hash(b"from a thread")).map(|reply| reply.codes()))
+        std::thread::spawn(move || facility.ask(0, &hash(b"from a thread")).map(|reply| reply.codes()))
     };
     while fake.served(0) < 201 {
         std::thread::yield_now();
@@ -333,9 +310,9 @@ fn a_request_that_kills_every_card_fails_alone() {
     let facility = open(&fake);
     let contents: Vec<[u8; 4]> = (0..100u32).map(u32::to_le_bytes).collect();
     let mut tickets: Vec<Ticket> =
-        contents[..50].iter().map(|content| facility.submit(0, &hash(content)).unwrap()).collect();
-    let poison = facility.submit(0, &hash(b"poison")).unwrap();
-    tickets.extend(contents[50..].iter().map(|content| facility.submit(0, &hash(content)).unwrap()));
+        contents[..50].iter().map(|content| submit(&facility, &hash(content)).unwrap()).collect();
+    let poison = submit(&facility, &hash(b"poison")).unwrap();
+    tickets.extend(contents[50..].iter().map(|content| submit(&facility, &hash(content)).unwrap()));
     let error = poison.wait().unwrap_err();
     assert!(
         matches!(error, FacilityError::CardDied { verb: Verb::OneWayHash, cards: 2, ran: Ran::Maybe }),
@@ -345,16 +322,16 @@ fn a_request_that_kills_every_card_fails_alone() {
         let reply = ticket.wait().unwrap();
         assert_eq!(reply.arguments().bytes(one_way_hash::HASH), content);
     }
-    assert_eq!(facility.call(0, &hash(b"after")).unwrap().codes(), code::OK);
+    assert_eq!(facility.ask(0, &hash(b"after")).unwrap().codes(), code::OK);
 }
 
 #[test]
 fn what_a_dead_card_took_may_have_run_where_no_other_card_takes_it() {
     let fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, _| Act::Die));
-    let error = impatient(&fake).call(0, &hash(b"text")).unwrap_err();
+    let error = impatient(&fake).ask(0, &hash(b"text")).unwrap_err();
     assert!(matches!(error, FacilityError::CardDied { cards: 1, ran: Ran::Maybe, .. }), "{error}");
     // One that nobody takes has not run.
-    let error = impatient(&fake).call(0, &hash(b"text")).unwrap_err();
+    let error = impatient(&fake).ask(0, &hash(b"text")).unwrap_err();
     assert_eq!(error.ran(), Ran::No, "{error}");
 }
 
@@ -362,10 +339,10 @@ fn what_a_dead_card_took_may_have_run_where_no_other_card_takes_it() {
 fn what_dead_cards_had_not_taken_is_sent_again_freely() {
     let fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
-    let _ = facility.call(0, &null()).unwrap();
+    let _ = facility.ask(0, &NULL).unwrap();
     let paused = Arc::clone(&fake.world.lock().unwrap().paused);
     paused.store(true, Ordering::SeqCst);
-    let tickets: Vec<Ticket> = (0..20).map(|_| facility.submit(0, &null()).unwrap()).collect();
+    let tickets: Vec<Ticket> = (0..20).map(|_| submit(&facility, &NULL).unwrap()).collect();
     std::thread::scope(|scope| {
         let waiters: Vec<_> = tickets.into_iter().map(|ticket| scope.spawn(|| ticket.wait())).collect();
         // More deaths than a request that was taken survives.
@@ -390,12 +367,12 @@ fn what_dead_cards_had_not_taken_is_sent_again_freely() {
 fn a_respawned_card_is_waited_for() {
     let fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
-    let _ = facility.call(0, &null()).unwrap();
+    let _ = facility.ask(0, &NULL).unwrap();
     fake.kill(0);
     let asked = fake.asked("Cards");
     let caller = {
         let facility = facility.clone();
-        std::thread::spawn(move || facility.call(0, &null()).map(|reply| reply.codes()))
+        std::thread::spawn(move || facility.ask(0, &NULL).map(|reply| reply.codes()))
     };
     while fake.asked("Cards") < asked + 2 {
         std::thread::yield_now();
@@ -403,7 +380,7 @@ fn a_respawned_card_is_waited_for() {
     fake.respawn(0);
     assert_eq!(caller.join().unwrap().unwrap(), code::OK);
     fake.kill(0);
-    assert!(matches!(impatient(&fake).call(0, &null()), Err(FacilityError::NoCard { .. })));
+    assert!(matches!(impatient(&fake).ask(0, &NULL), Err(FacilityError::NoCard { .. })));
 }
 
 #[test]
@@ -419,7 +396,7 @@ fn where_every_card_answers_nonsense_nothing_is_waited_for_but_another_process_i
     let fake = FakeHome::new(&[Coprocessor, Coprocessor], script);
     let facility = open(&fake);
     let error = loop {
-        match facility.call(0, &hash(b"text")).unwrap_err() {
+        match facility.ask(0, &hash(b"text")).unwrap_err() {
             FacilityError::Protocol { .. } => {}
             error => break error,
         }
@@ -429,10 +406,10 @@ fn where_every_card_answers_nonsense_nothing_is_waited_for_but_another_process_i
     // An honest answer would come now, of a process that is asked nothing more.
     lies.store(false, Ordering::SeqCst);
     fake.set_state(1, CardState::Quiescing);
-    let error = facility.call(0, &hash(b"text")).unwrap_err();
+    let error = facility.ask(0, &hash(b"text")).unwrap_err();
     assert!(matches!(error, FacilityError::CardsUnsound { .. }), "it is the same process: {error}");
     fake.respawn(1);
-    assert_eq!(facility.call(0, &hash(b"text")).unwrap().codes(), code::OK);
+    assert_eq!(facility.ask(0, &hash(b"text")).unwrap().codes(), code::OK);
     assert_eq!((fake.served(0), fake.served(1)), (1, 1));
 }
 
@@ -451,31 +428,23 @@ fn a_label_is_opened_once_and_again_when_it_went_stale() {
                 stale.fetch_add(1, Ordering::SeqCst);
                 return Act::Refuse(Outcome::KeyReference);
             }
-            let mut reply = Arguments::new(Verb::MacGenerate);
-            reply.set_bytes(mac_generate::KEY_IDENTIFIER, &[1; 64]).set_bytes(mac_generate::MAC, &[5; 8]);
-            let mut payload = Vec::new();
-            reply.write_reply(&mut payload).unwrap();
-            Act::Answer(code::OK, payload)
+            let (key_identifier, mac) = (Some(&[1; 64][..]), Some(&[5; 8][..]));
+            answer(arguments, &mac_generate::Answer { key_identifier, mac, ..Default::default() })
         })
     };
     let fake = FakeHome::new(&[Coprocessor], script);
     let facility = open(&fake);
     let label = Label::new("DEV.MAC").unwrap();
-    let field = label.to_field();
-    let mut arguments = Arguments::new(Verb::MacGenerate);
-    arguments
-        .set_bytes(mac_generate::KEY_IDENTIFIER, &field)
-        .set_integer(mac_generate::TEXT_LENGTH, 4)
-        .set_bytes(mac_generate::TEXT, b"text");
-
-    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::LABEL_NOT_FOUND);
+    let ask =
+        mac_generate::Ask { key_identifier: (&label).into(), text: b"text", ..mac_generate::Ask::new() };
+    assert_eq!(facility.ask(0, &ask).unwrap().codes(), code::LABEL_NOT_FOUND);
     let set = |generation| {
         let reference = KeyReference { slot: 7, generation };
         fake.world.lock().unwrap().labels.insert(label.clone(), reference);
     };
     set(1);
     for _ in 0..3 {
-        let reply = facility.call(0, &arguments).unwrap();
+        let reply = facility.ask(0, &ask).unwrap().into_reply();
         assert_eq!(reply.arguments().bytes(mac_generate::MAC), [5; 8]);
         assert_eq!(reply.arguments().at(mac_generate::KEY_IDENTIFIER), Argument::Absent);
     }
@@ -483,38 +452,38 @@ fn a_label_is_opened_once_and_again_when_it_went_stale() {
     // The record is written: another generation.
     current.store(2, Ordering::SeqCst);
     set(2);
-    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::OK);
+    assert_eq!(facility.ask(0, &ask).unwrap().codes(), code::OK);
     assert_eq!((fake.asked("OpenLabel"), stale.load(Ordering::SeqCst)), (3, 1));
     // It goes stale for ever: one more opening, then an error.
     current.store(99, Ordering::SeqCst);
-    assert!(matches!(facility.call(0, &arguments), Err(FacilityError::StaleKey { .. })));
+    assert!(matches!(facility.ask(0, &ask), Err(FacilityError::StaleKey { .. })));
     assert_eq!(stale.load(Ordering::SeqCst), 3);
     // It is deleted: the codes of a verb that does not find its key.
     fake.world.lock().unwrap().labels.clear();
-    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::LABEL_NOT_FOUND);
+    assert_eq!(facility.ask(0, &ask).unwrap().codes(), code::LABEL_NOT_FOUND);
 }
 
 #[test]
 fn keys_that_are_made_go_under_their_labels() {
-    use key_generate::{GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2};
+    use wire::verb::key_generate::GENERATED_KEY_IDENTIFIER_2;
     let fake = FakeHome::new(&[Coprocessor], makes_keys());
     let facility = open(&fake);
     let [one, two, three] = ["NEW.ONE", "NEW.TWO", "NEW.THREE"].map(|text| Label::new(text).unwrap());
     let fields = [&one, &two, &three].map(Label::to_field);
     let record = |label: &Label| fake.world.lock().unwrap().records.get(label).cloned();
     // There is no such record: nothing is asked of a card.
-    assert_eq!(facility.call(0, &generate(&fields[0], &[0; 64])).unwrap().codes(), code::LABEL_NOT_FOUND);
+    assert_eq!(facility.ask(0, &generate(&fields[0], &[0; 64])).unwrap().codes(), code::LABEL_NOT_FOUND);
     assert_eq!(fake.served(0), 0);
     for label in [&one, &two] {
         fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
     }
-    let reply = facility.call(0, &generate(&fields[0], &[0; 64])).unwrap();
+    let reply = facility.ask(0, &generate(&fields[0], &[0; 64])).unwrap();
     assert_eq!((reply.codes(), record(&one)), (code::OK, Some(vec![1; 64])));
-    assert_eq!(reply.arguments().bytes(GENERATED_KEY_IDENTIFIER_1), fields[0]);
-    assert_eq!(reply.arguments().bytes(GENERATED_KEY_IDENTIFIER_2), [2; 64]);
+    assert_eq!(reply.got().generated_key_identifier_1, fields[0]);
+    assert_eq!(reply.got().generated_key_identifier_2, [2; 64]);
     fake.world.lock().unwrap().records.insert(one.clone(), Vec::new());
     // Two at once, as a ticket.
-    let mut ticket = facility.submit(0, &generate(&fields[0], &fields[1])).unwrap();
+    let mut ticket = submit(&facility, &generate(&fields[0], &fields[1])).unwrap();
     while !ticket.is_done() {
         std::thread::yield_now();
     }
@@ -525,24 +494,23 @@ fn keys_that_are_made_go_under_their_labels() {
     for label in [&one, &two] {
         fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
     }
-    let missing = facility.call(0, &generate(&fields[0], &fields[2])).unwrap();
+    let missing = facility.ask(0, &generate(&fields[0], &fields[2])).unwrap();
     assert_eq!((missing.codes(), record(&one)), (code::LABEL_NOT_FOUND, Some(vec![])));
-    let twice = facility.call(0, &generate(&fields[0], &fields[0])).unwrap();
+    let twice = facility.ask(0, &generate(&fields[0], &fields[0])).unwrap();
     assert_eq!((twice.codes(), record(&one)), (code::INVALID_PARAMETER, Some(vec![])));
-    let bad = facility.call(0, &generate(&[b'1'; 64], &[0; 64])).unwrap();
+    let bad = facility.ask(0, &generate(&[b'1'; 64], &[0; 64])).unwrap();
     assert_eq!(bad.codes(), code::LABEL_FORMAT);
 }
 
 #[test]
 fn a_label_makes_room_for_any_token() {
-    use pka_key_generate::{GENERATED_KEY_IDENTIFIER, GENERATED_KEY_IDENTIFIER_LENGTH};
+    use pka_key_generate::*;
     let fake = FakeHome::new(&[Coprocessor], makes_keys());
     let label = Label::new("NEW.RSA").unwrap();
     fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
     let field = label.to_field();
-    let mut arguments = Arguments::new(Verb::PkaKeyGenerate);
-    arguments.set_integer(GENERATED_KEY_IDENTIFIER_LENGTH, 64).set_bytes(GENERATED_KEY_IDENTIFIER, &field);
-    let reply = open(&fake).call(0, &arguments).unwrap();
+    let ask = Ask { generated_key_identifier: Room::from(&field[..]), ..Ask::new() };
+    let reply = open(&fake).ask(0, &ask).unwrap().into_reply();
     assert_eq!(reply.arguments().integer(GENERATED_KEY_IDENTIFIER_LENGTH), 64);
     assert_eq!(reply.arguments().bytes(GENERATED_KEY_IDENTIFIER), field);
     assert_eq!(fake.world.lock().unwrap().records[&label], [3; 1100]);
@@ -555,7 +523,7 @@ fn a_daemon_that_goes_away_over_the_write_leaves_an_error_that_says_so() {
         let label = Label::new("NEW.KEY").unwrap();
         fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
         fake.world.lock().unwrap().goes_away = Some(writes);
-        let error = open(&fake).call(0, &generate(&label.to_field(), &[0; 64])).unwrap_err();
+        let error = open(&fake).ask(0, &generate(&label.to_field(), &[0; 64])).unwrap_err();
         assert_eq!(error.ran(), Ran::Maybe, "{error}");
         assert!(error.to_string().contains("label"), "{error}");
         assert_eq!(fake.world.lock().unwrap().records[&label].is_empty(), !writes);
@@ -567,9 +535,8 @@ fn a_label_that_is_none_is_refused_before_any_card_is_asked() {
     let fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
     let bad = [b'1'; 64];
-    let mut arguments = Arguments::new(Verb::MacGenerate);
-    arguments.set_bytes(mac_generate::KEY_IDENTIFIER, &bad);
-    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::LABEL_FORMAT);
+    let ask = mac_generate::Ask { key_identifier: (&bad).into(), ..mac_generate::Ask::new() };
+    assert_eq!(facility.ask(0, &ask).unwrap().codes(), code::LABEL_FORMAT);
     assert_eq!(fake.served(0), 0);
 }
 
@@ -577,10 +544,10 @@ fn a_label_that_is_none_is_refused_before_any_card_is_asked() {
 fn a_new_daemon_is_found_and_queues_outlive_the_old_one() {
     let mut fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
-    let _ = facility.call(0, &null()).unwrap();
+    let _ = facility.ask(0, &NULL).unwrap();
     fake.stop_daemon();
     for _ in 0..10 {
-        let _ = facility.call(0, &null()).unwrap();
+        let _ = facility.ask(0, &NULL).unwrap();
     }
     let impatient = {
         let error = Facility::open(fake.home.folder(), Options::default()).unwrap_err();
@@ -591,7 +558,7 @@ fn a_new_daemon_is_found_and_queues_outlive_the_old_one() {
     fake.start_daemon();
     assert_eq!(facility.record_read(Store::Des, &Label::new("A").unwrap()).unwrap(), [9; 64]);
     facility.reload().unwrap();
-    let _ = facility.call(0, &null()).unwrap();
+    let _ = facility.ask(0, &NULL).unwrap();
 }
 
 #[test]
@@ -599,11 +566,10 @@ fn verbs_of_the_daemon_come_back_as_replies() {
     let fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
     let field = Label::new("A.B").unwrap().to_field();
-    let mut arguments = Arguments::new(Verb::DesKeyRecordRead);
-    arguments.set_bytes(des_key_record_read::KEY_LABEL, &field);
-    let reply = facility.call(0, &arguments).unwrap();
-    assert_eq!(reply.arguments().bytes(des_key_record_read::KEY_TOKEN), [9; 64]);
-    let mut ticket = facility.submit(0, &arguments).unwrap();
+    let ask = des_key_record_read::Ask { key_label: &field, ..des_key_record_read::Ask::new() };
+    let reply = facility.ask(0, &ask).unwrap();
+    assert_eq!(reply.got().key_token, [9; 64]);
+    let mut ticket = submit(&facility, &ask).unwrap();
     assert!(ticket.is_done());
     assert_eq!(ticket.try_wait().unwrap().unwrap().codes(), code::OK);
     let error = facility.backup(std::path::Path::new("/x")).unwrap_err();
@@ -625,7 +591,7 @@ fn homes_that_are_none_are_refused_by_name() {
 fn cards_that_cannot_serve_are_asked_again_for_as_long_as_a_card_is_waited_for() {
     let fake = FakeHome::new(&[Coprocessor, Coprocessor], Arc::new(|_, _, _| Act::Refuse(Outcome::NotReady)));
     let begin = std::time::Instant::now();
-    let error = impatient(&fake).call(0, &null()).unwrap_err();
+    let error = impatient(&fake).ask(0, &NULL).unwrap_err();
     let elapsed = begin.elapsed();
     let FacilityError::NoCard { waited, .. } = error else { panic!("{error}") };
     assert!(waited >= Duration::from_millis(50) && waited <= elapsed, "said {waited:?} of {elapsed:?}");
@@ -637,7 +603,7 @@ fn cards_that_cannot_serve_are_asked_again_for_as_long_as_a_card_is_waited_for()
         _ => Act::Answer(code::OK, Vec::new()),
     });
     let fake = FakeHome::new(&[Coprocessor], script);
-    assert_eq!(open(&fake).call(0, &null()).unwrap().codes(), code::OK);
+    assert_eq!(open(&fake).ask(0, &NULL).unwrap().codes(), code::OK);
 }
 
 #[test]
@@ -650,7 +616,7 @@ fn a_queue_that_a_living_card_ends_takes_no_other_queue_with_it() {
     let fake = FakeHome::new(&[Coprocessor], script);
     let facility = open(&fake);
     // Two queues of one card: the slots of the first are all in use.
-    let mut kept: Vec<Ticket> = (0..65).map(|_| facility.submit(0, &hash(b"kept")).unwrap()).collect();
+    let mut kept: Vec<Ticket> = (0..65).map(|_| submit(&facility, &hash(b"kept")).unwrap()).collect();
     assert_eq!((facility.queues(), fake.asked("Attach")), (2, 2));
     while fake.served(0) < 65 {
         std::thread::yield_now();
@@ -684,12 +650,12 @@ fn requests_go_to_cards_that_hold_their_keys() {
     let facility = open(&fake);
     // A queue to the card without keys, which is as good as any for what needs none.
     let on_first = facility.with_selection(Selection::card(0));
-    assert_eq!(on_first.call(0, &hash(b"x")).unwrap().codes(), code::OK);
+    assert_eq!(on_first.ask(0, &hash(b"x")).unwrap().codes(), code::OK);
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    let reply = facility.call(0, &generate(&[0; 64], &[0; 64])).unwrap();
+                    let reply = facility.ask(0, &generate(&[0; 64], &[0; 64])).unwrap();
                     assert_eq!(reply.codes(), code::OK);
                 }
             });
@@ -697,7 +663,7 @@ fn requests_go_to_cards_that_hold_their_keys() {
     });
     assert_eq!((fake.served(0), fake.served(1)), (1, 400));
     // Asked of that card alone, that is the answer, at once.
-    let codes = on_first.call(0, &generate(&[0; 64], &[0; 64])).unwrap().codes();
+    let codes = on_first.ask(0, &generate(&[0; 64], &[0; 64])).unwrap().codes();
     assert_eq!((codes, fake.served(0)), (code::MASTER_KEY_NOT_LOADED, 2));
 }
 
@@ -708,7 +674,7 @@ fn a_daemon_that_answers_again_is_asked_for_the_cards_that_hold_keys() {
     let mut fake = FakeHome::new(&[Coprocessor, Coprocessor], keys_on(&holders));
     (0..2).for_each(|card| fake.set_registers(card, RegisterSet::NONE));
     let facility = impatient(&fake);
-    let ask = || facility.call(0, &generate(&[0; 64], &[0; 64]));
+    let ask = || facility.ask(0, &generate(&[0; 64], &[0; 64]));
     assert_eq!(ask().unwrap().codes(), code::MASTER_KEY_NOT_LOADED);
     fake.stop_daemon();
     (0..2).for_each(|card| fake.kill(card));
@@ -731,17 +697,17 @@ fn an_answer_without_a_master_key_is_asked_for_once_on_each_card_that_says_it_ho
     fake.set_registers(3, RegisterSet::NONE);
     let facility = open(&fake);
     for _ in 0..20 {
-        let reply = facility.call(0, &generate(&[0; 64], &[0; 64])).unwrap();
+        let reply = facility.ask(0, &generate(&[0; 64], &[0; 64])).unwrap().into_reply();
         assert_eq!((reply.codes(), reply.timing().map(|timing| timing.card)), (code::OK, Some(2)));
     }
     holders.store(0, Ordering::SeqCst);
     let before: Vec<u64> = (0..4).map(|card| fake.served(card)).collect();
-    let reply = facility.call(0, &generate(&[0; 64], &[0; 64])).unwrap();
+    let reply = facility.ask(0, &generate(&[0; 64], &[0; 64])).unwrap();
     assert_eq!(reply.codes(), code::MASTER_KEY_NOT_LOADED);
     let tried: Vec<u64> = (0..4).map(|card| fake.served(card) - before[card]).collect();
     assert_eq!(tried, [1, 1, 1, 0]);
     let tickets: Vec<Ticket> =
-        (0..10).map(|_| facility.submit(0, &generate(&[0; 64], &[0; 64])).unwrap()).collect();
+        (0..10).map(|_| submit(&facility, &generate(&[0; 64], &[0; 64])).unwrap()).collect();
     for ticket in tickets {
         assert_eq!(ticket.wait().unwrap().codes(), code::MASTER_KEY_NOT_LOADED);
     }
@@ -749,7 +715,7 @@ fn an_answer_without_a_master_key_is_asked_for_once_on_each_card_that_says_it_ho
     fake.set_registers(3, RegisterSet::ALL);
     // The daemon is asked about its cards anew, though not for every one of many that fail.
     let end = std::time::Instant::now() + PATIENCE;
-    let again = || facility.submit(0, &generate(&[0; 64], &[0; 64])).unwrap().wait().unwrap().codes();
+    let again = || submit(&facility, &generate(&[0; 64], &[0; 64])).unwrap().wait().unwrap().codes();
     while again() != code::OK {
         assert!(std::time::Instant::now() < end, "the card that holds its keys by now is not asked");
     }
@@ -762,9 +728,9 @@ fn where_no_card_holds_a_key_that_is_the_answer_at_once() {
     // It waits for a card without end: what it is not to do.
     let facility = open(&fake);
     for _ in 0..20 {
-        let reply = facility.call(0, &generate(&[0; 64], &[0; 64])).unwrap();
+        let reply = facility.ask(0, &generate(&[0; 64], &[0; 64])).unwrap();
         assert_eq!(reply.codes(), code::MASTER_KEY_NOT_LOADED);
     }
     assert_eq!(fake.served(0) + fake.served(1), 20);
-    assert_eq!(facility.call(0, &hash(b"x")).unwrap().codes(), code::OK);
+    assert_eq!(facility.ask(0, &hash(b"x")).unwrap().codes(), code::OK);
 }
