@@ -10,7 +10,8 @@ use link::Counter;
 use std::time::{Duration, Instant};
 use wire::Verb;
 use wire::control::{Personality, PollMode};
-use wire::frame::{Argument, Outcome};
+use wire::frame::Outcome;
+use wire::verb::Key;
 
 const CLEAR: [u8; 16] = [0x57; 16];
 const SPAN: Duration = Duration::from_millis(1500);
@@ -116,8 +117,7 @@ fn macs(jobs: usize, span: Duration) {
     let key = opened_key(&mut card, &client, 0, &CLEAR);
     let text = [0x61; 64];
     let expected = mac_by_engine(&CLEAR, &text);
-    let mut payload = Vec::new();
-    mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).expect("arguments");
+    let payload = written(&mac_request(Key::Reference(key), &text));
     let number = Verb::MacGenerate as u16;
     let mut in_flight: Vec<_> = (0..jobs).map(|_| client.submit(number, &payload)).collect();
     let (mut done, mut reply, begin) = (0u64, Vec::new(), Instant::now());

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use wire::frame::Arguments;
-    use wire::verb::{TABLE, digital_signature_generate as dsg, mac_generate as mac};
+    use wire::verb::{Filled, Key, TABLE, TypedAsk, digital_signature_generate as dsg, mac_generate as mac};
 
     const REFERENCE: KeyReference = KeyReference { slot: 3, generation: 9 };
     const TENANT: u32 = 77;
@@ -275,15 +275,14 @@ mod tests {
 
     #[test]
     fn the_label_that_is_refused_is_the_one_that_is_told() {
-        use wire::verb::symmetric_key_export as syx;
+        use wire::verb::{ExportFormat, symmetric_key_export as syx};
         let number = Verb::SymmetricKeyExport as u16;
         let [first, second] = [3, 4].map(|slot| KeyReference { slot, generation: 9 });
-        let mut arguments = Arguments::new(Verb::SymmetricKeyExport);
-        arguments
-            .set(syx::SOURCE_KEY_IDENTIFIER, wire::frame::Argument::Reference(first))
-            .set(syx::RSA_PUBLIC_KEY_IDENTIFIER, wire::frame::Argument::Reference(second));
-        let mut sent = Vec::new();
-        arguments.write_request(&mut sent).unwrap();
+        let sent = written(&syx::Ask {
+            source_key_identifier: Key::Reference(first),
+            rsa_public_key_identifier: Key::Reference(second),
+            ..syx::Ask::new(ExportFormat::ZeroPad)
+        });
         let points = PointSet::EVERYTHING;
         let holder = Holder { tenant: TENANT, points: &points };
         for refused in [first, second] {
@@ -299,18 +298,20 @@ mod tests {
         assert_eq!(told, (DeniedBy::Verb, Some(first)));
     }
 
-    fn mac_payload(key: wire::frame::Argument<'_>) -> Vec<u8> {
-        let mut arguments = Arguments::new(Verb::MacGenerate);
-        arguments.set(mac::KEY_IDENTIFIER, key).set_integer(mac::TEXT_LENGTH, 3).set_bytes(mac::TEXT, b"abc");
+    fn written(ask: &impl TypedAsk) -> Vec<u8> {
         let mut payload = Vec::new();
-        arguments.write_request(&mut payload).unwrap();
+        ask.arguments(&mut Filled::default()).write_request(&mut payload).unwrap();
         payload
+    }
+
+    fn mac_payload(key: Key<'_>) -> Vec<u8> {
+        written(&mac::Ask { key_identifier: key, text: b"abc", ..mac::Ask::new() })
     }
 
     #[test]
     fn a_verb_needs_its_right_and_its_place() {
         use Personality::{Accelerator, Coprocessor};
-        let payload = mac_payload(wire::frame::Argument::Reference(REFERENCE));
+        let payload = mac_payload(Key::Reference(REFERENCE));
         let number = Verb::MacGenerate as u16;
         let everything = PointSet::EVERYTHING;
         let all_but = |point| {
@@ -335,10 +336,10 @@ mod tests {
         let mut token = [0; 64];
         token[0] = 1;
         token::tvv::seal(&mut token);
-        let skeleton = mac_payload(wire::frame::Argument::Bytes(&token));
+        let skeleton = mac_payload(Key::Bytes(&token));
         token[6] = 0xC0;
         token::tvv::seal(&mut token);
-        let wrapped = mac_payload(wire::frame::Argument::Bytes(&token));
+        let wrapped = mac_payload(Key::Bytes(&token));
         let number = Verb::MacGenerate as u16;
         let (mac, both) = (only(&[Point::MacGenerate]), only(&[Point::MacGenerate, Point::TokenBytes]));
         assert!(check(number, &skeleton, &mac, Personality::Coprocessor).is_ok());
@@ -361,14 +362,11 @@ mod tests {
 
     #[test]
     fn a_reference_becomes_its_token_and_its_length() {
-        let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-        arguments
-            .set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, 64)
-            .set(dsg::PKA_PRIVATE_KEY_ID, wire::frame::Argument::Reference(REFERENCE))
-            .set_integer(dsg::HASH_LENGTH, 20)
-            .set_bytes(dsg::HASH, &[7; 20]);
-        let mut payload = Vec::new();
-        arguments.write_request(&mut payload).unwrap();
+        let mut payload = written(&dsg::Ask {
+            pka_private_key_id: Key::Reference(REFERENCE),
+            hash: &[7; 20],
+            ..dsg::Ask::new()
+        });
         let (admission, sent) = (Admission::new(Personality::Coprocessor), payload.clone());
         let keys = One(vec![0x1F; 900], Uses::SIGN);
         let number = Verb::DigitalSignatureGenerate as u16;

@@ -165,20 +165,15 @@ mod tests {
     use token::pka::ecc::{self, EccCurve};
     use token::pka::{Attributes, ClearKey, CrtComponents, Form, clear_token, public_token};
     use wire::bounds::{BATCH_BYTES_MAX, TEXT_BYTES_MAX};
-    use wire::verb::{clear_rsa_public, digital_signature_verify as dsv};
+    use wire::verb::{Filled, Key, TypedAsk, clear_rsa_public, digital_signature_verify as dsv};
 
     /// A verification under the public key of this token, as a key reference or as bytes.
     fn verification(token: &[u8], by_reference: bool) -> u64 {
-        let mut request = Arguments::new(Verb::DigitalSignatureVerify);
-        request.set_integer(dsv::PKA_PUBLIC_KEY_ID_LENGTH, token.len() as i64);
-        if by_reference {
-            let reference = wire::KeyReference { slot: 0, generation: 0 };
-            request.set(dsv::PKA_PUBLIC_KEY_ID, Argument::Reference(reference));
-        } else {
-            request.set_bytes(dsv::PKA_PUBLIC_KEY_ID, token);
-        }
+        let reference = wire::KeyReference { slot: 0, generation: 0 };
+        let key = if by_reference { Key::Reference(reference) } else { token.into() };
+        let ask = dsv::Ask { pka_public_key_id: key, ..dsv::Ask::new() };
         let mut payload = Vec::new();
-        request.write_request(&mut payload).unwrap();
+        ask.arguments(&mut Filled::default()).write_request(&mut payload).unwrap();
         if !by_reference {
             return work_ns(Level::Avx512, Verb::DigitalSignatureVerify, &payload, &[], |_| false);
         }
@@ -275,12 +270,10 @@ mod tests {
         ] {
             assert!(key_ns(field, |_| false) <= 20_000, "{field:?}");
         }
-        let mut request = Arguments::new(Verb::ClearRsaPublic);
         let token = public(4096, 4095);
-        request.set_integer(clear_rsa_public::KEY_LENGTH, token.len() as i64);
-        request.set_bytes(clear_rsa_public::KEY, &token);
+        let ask = clear_rsa_public::Ask { key: &token, ..clear_rsa_public::Ask::new() };
         let mut payload = Vec::new();
-        request.write_request(&mut payload).unwrap();
+        ask.arguments(&mut Filled::default()).write_request(&mut payload).unwrap();
         assert!(work_ns(Level::Avx512, Verb::ClearRsaPublic, &payload, &[], |_| false) > WORK_NS_MAX);
         assert_eq!(work_ns(Level::Avx512, Verb::ClearRsaPublic, &[1, 2, 3], &[], |_| false), 4);
         for length in 0..token.len() {

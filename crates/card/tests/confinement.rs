@@ -4,7 +4,7 @@ use crate::common::*;
 use std::time::Instant;
 use wire::Verb;
 use wire::control::{CardOrder, PollMode};
-use wire::frame::{Arguments, Outcome};
+use wire::frame::Outcome;
 use wire::grant::Grant;
 use wire::tenant::Confinement;
 
@@ -57,14 +57,13 @@ fn a_tenant_in_quarantine_is_refused_and_served_again_when_it_is_over() {
     let (_keeper, mut card) = coprocessor();
     let grant = Grant { tenant: SUSPECT, account: SUSPECT, ..card.grant(EVERYTHING) };
     let (suspect, other) = (card.attach_with(grant.clone(), 64), card.attach());
-    let null = Arguments::new(Verb::Null);
     let held_to = |confinement| {
         let grant = Grant { confinement, ..grant.clone() };
         card.program.channel.send(&CardOrder::Regrant { grant }, &[]).expect("an order");
         // What was ordered before is done when this is answered.
         card.order(CardOrder::Resume);
-        assert_eq!(other.outcome(&null), Outcome::Answered);
-        suspect.outcome(&null)
+        assert_eq!(other.outcome(&NULL), Outcome::Answered);
+        suspect.outcome(&NULL)
     };
     assert_eq!(held_to(Confinement::None), Outcome::Answered);
     assert_eq!(held_to(Confinement::Refused), Outcome::Quarantined);

@@ -6,10 +6,10 @@ use link::InFlight;
 use std::time::Instant;
 use wire::Verb;
 use wire::control::{CardNotice, CardOrder, CardState, PollMode};
-use wire::frame::{Arguments, Outcome, ReplyHeader};
+use wire::frame::{Outcome, ReplyHeader};
 use wire::grant::Grant;
 use wire::tenant::Confinement;
-use wire::verb::{pka_key_generate as generate, pka_key_token_build as build};
+use wire::verb::PkaTokenKind;
 
 const HOSTILE: u32 = 7;
 const NEIGHBOUR: u32 = 8;
@@ -18,24 +18,7 @@ const NEIGHBOUR: u32 = 8;
 fn generation(client: &Client, bits: u16) -> Vec<u8> {
     // The lengths of the eight numbers, of which only the exponent is given.
     let structure = [&bits.to_be_bytes()[..], &[0, 0, 0, 3], &[0; 12], &[1, 0, 1]].concat();
-    let mut arguments = Arguments::new(Verb::PkaKeyTokenBuild);
-    arguments.set_integer(build::RULE_ARRAY_COUNT, 2).set_bytes(build::RULE_ARRAY, b"RSA-CRT KEY-MGMT");
-    arguments.set_integer(build::KEY_VALUES_STRUCTURE_LENGTH, structure.len() as i64);
-    arguments.set_bytes(build::KEY_VALUES_STRUCTURE, &structure);
-    arguments.set_integer(build::TOKEN_LENGTH, 3500);
-    let (header, reply) = client.call(&arguments);
-    assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OK));
-    let skeleton =
-        Arguments::read_reply(Verb::PkaKeyTokenBuild, &reply).unwrap().bytes(build::TOKEN).to_vec();
-    let mut arguments = Arguments::new(Verb::PkaKeyGenerate);
-    arguments.set_integer(generate::RULE_ARRAY_COUNT, 1).set_bytes(generate::RULE_ARRAY, b"MASTER  ");
-    arguments.set_integer(generate::SKELETON_KEY_TOKEN_LENGTH, skeleton.len() as i64);
-    arguments.set_bytes(generate::SKELETON_KEY_TOKEN, &skeleton);
-    arguments.set_bytes(generate::TRANSPORT_KEY_IDENTIFIER, &[0; 64]);
-    arguments.set_integer(generate::GENERATED_KEY_IDENTIFIER_LENGTH, 3500);
-    let mut payload = Vec::new();
-    arguments.write_request(&mut payload).unwrap();
-    payload
+    generation_of(&skeleton(client, PkaTokenKind::Crt, &structure))
 }
 
 fn submit(client: &Client, payload: &[u8]) -> InFlight {
@@ -69,7 +52,7 @@ fn neighbours_are_answered_many_times_while_one_key_is_searched_for() {
         let request = submit(&hostile, &payload);
         let mut answered = 0;
         while !is_answered(&hostile, &request) {
-            assert_eq!(neighbour.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+            assert_eq!(neighbour.outcome(&NULL), Outcome::Answered);
             // Orders are heard as well.
             if answered % 16 == 0 {
                 assert!(matches!(card.order(CardOrder::Resume), CardNotice::State(_)));
@@ -106,7 +89,7 @@ fn requests_of_several_tenants_are_searched_for_side_by_side_and_of_one_in_turn(
 fn begun(clients: &[Client; 2]) -> InFlight {
     let request = submit(&clients[0], &generation(&clients[0], 4096));
     for _ in 0..3 {
-        assert_eq!(clients[1].outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+        assert_eq!(clients[1].outcome(&NULL), Outcome::Answered);
     }
     request
 }
@@ -163,7 +146,7 @@ fn a_search_ends_with_its_queue_and_with_the_card() {
     card.pause_asleep();
     card.program.go_on();
     let view = card.view();
-    assert_eq!(neighbour.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+    assert_eq!(neighbour.outcome(&NULL), Outcome::Answered);
     assert!(matches!(card.order(CardOrder::Resume), CardNotice::State(_)));
     assert_eq!(view.queue_length(), 0);
     // Who asks a card that is told to stop is served by another one.

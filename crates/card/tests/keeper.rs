@@ -4,12 +4,11 @@ use crate::common::*;
 use card::keeper::passphrases::FREE;
 use engine::Engine;
 use link::Channel;
-use wire::Verb;
 use wire::control::{
     CardNotice, CardOrder, CardState, KeeperNotice, KeeperOrder, NewState, OfficerOrder, OfficerRefusal,
     OfficerReply, PURPOSE_PASSPHRASE, Part, Personality, Register, RegisterRow, Sealed, purpose_of_part,
 };
-use wire::frame::{Argument, Arguments, Outcome};
+use wire::frame::Outcome;
 use wire::registers::RegisterSet;
 
 const CLEAR: [u8; 16] = *b"\x13\x57\x9B\xDF\x02\x46\x8A\xCE\x31\x75\xB9\xFD\x20\x64\xA8\xEC";
@@ -87,7 +86,7 @@ fn parts_become_keys_that_every_card_works_with() {
         // What one card wraps, the other unwraps.
         let token = import_key(&early.attach(), &CLEAR);
         assert_eq!(token[8..16], expected.name());
-        let (header, payload) = late.attach().call(&mac_arguments(Argument::Bytes(&token), b"a text"));
+        let (header, payload) = late.attach().call(&mac_request(&token, b"a text"));
         assert_eq!(header.codes, wire::code::OK);
         assert_eq!(mac_of(&payload), mac_by_engine(&CLEAR, b"a text"));
     }
@@ -109,7 +108,7 @@ fn tokens_under_the_old_key_still_work_after_a_change() {
     assert_eq!(card.order(CardOrder::Resume), CardNotice::State(CardState::Ready));
     let pattern = rows(&keeper)[Register::Sym as usize].current_pattern.unwrap().name();
     assert_eq!(import_key(&client, &CLEAR)[8..16], pattern);
-    let (header, payload) = client.call(&mac_arguments(Argument::Bytes(&token), b"a text"));
+    let (header, payload) = client.call(&mac_request(&token, b"a text"));
     assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OLD_MASTER_KEY));
     assert_eq!(mac_of(&payload), mac_by_engine(&CLEAR, b"a text"));
 }
@@ -198,7 +197,7 @@ fn sealed_registers_open_under_their_passphrase_in_a_later_keeper() {
     let mut newer = blob.clone();
     newer[16] += 1;
     assert_eq!(refused(unseal(b"a long passphrase", Some(&newer))), OfficerRefusal::NewerVersion);
-    assert_eq!(client.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+    assert_eq!(client.outcome(&NULL), Outcome::Answered);
     assert_eq!(unseal(b"a long passphrase", Some(&blob)), OfficerReply::Done);
     assert_eq!(rows(&keeper), before);
     assert_eq!(refused(unseal(b"a long passphrase", Some(&blob))), OfficerRefusal::AlreadyUnsealed);
@@ -416,7 +415,7 @@ fn no_master_key_lies_in_memory_that_even_root_could_read() {
     let client = card.attach();
     let token = import_key(&client, &CLEAR);
     for _ in 0..100 {
-        client.call(&mac_arguments(Argument::Bytes(&token), b"a text"));
+        client.call(&mac_request(&token, b"a text"));
     }
     let mut registers = card::keeper::registers::Registers::new(card.start.domains);
     card::keeper::insecure::fill(&engine(), &mut registers, 1);

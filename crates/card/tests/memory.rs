@@ -5,10 +5,13 @@ use link::Counter;
 use openssl::bn::{BigNum, BigNumContext};
 use std::time::Instant;
 use token::pka::{self, ecc};
-use wire::Verb;
 use wire::bounds::TEXT_BYTES_MAX;
 use wire::control::{CardNotice, CardOrder, Personality, PollMode, SecretPages};
-use wire::frame::{Argument, Arguments, Outcome};
+use wire::frame::Outcome;
+use wire::verb::{
+    DesMethod, Key, SignatureFormat, TypedAsk, digital_signature_generate as dsg,
+    digital_signature_verify as dsv, encipher,
+};
 
 const MIB: u64 = 1 << 20;
 const CLEAR: [u8; 16] =
@@ -65,34 +68,30 @@ fn locked(program: &Program) -> (u64, String) {
     (all.iter().map(|mapping| mapping.bytes).sum(), all.swap_remove(0).name)
 }
 
-fn enciphering<'a>(key: Argument<'a>, text: &'a [u8]) -> Arguments<'a> {
-    use wire::verb::encipher;
-    let mut arguments = Arguments::new(Verb::Encipher);
-    arguments
-        .set(encipher::KEY_IDENTIFIER, key)
-        .set_integer(encipher::TEXT_LENGTH, text.len() as i64)
-        .set_bytes(encipher::PLAINTEXT, text)
-        .set_bytes(encipher::INITIALIZATION_VECTOR, &[0; 8])
-        .set_integer(encipher::RULE_ARRAY_COUNT, 1)
-        .set_bytes(encipher::RULE_ARRAY, b"CBC     ")
-        .set_integer(encipher::PAD_CHARACTER, 0)
-        .set_bytes(encipher::CHAINING_VECTOR, &[0; 18]);
-    arguments
+/// The number of a request's verb, and its payload.
+fn sent<A: TypedAsk>(ask: &A) -> (u16, Vec<u8>) {
+    (A::VERB as u16, written(ask))
 }
 
-fn verifying<'a>(token: &'a [u8], block: &'a [u8]) -> Arguments<'a> {
-    use wire::verb::digital_signature_verify as dsv;
-    let mut arguments = Arguments::new(Verb::DigitalSignatureVerify);
-    arguments
-        .set_integer(dsv::RULE_ARRAY_COUNT, 1)
-        .set_bytes(dsv::RULE_ARRAY, b"ZERO-PAD")
-        .set_integer(dsv::PKA_PUBLIC_KEY_ID_LENGTH, token.len() as i64)
-        .set_bytes(dsv::PKA_PUBLIC_KEY_ID, token)
-        .set_integer(dsv::HASH_LENGTH, 20)
-        .set_bytes(dsv::HASH, &[7; 20])
-        .set_integer(dsv::SIGNATURE_FIELD_LENGTH, block.len() as i64)
-        .set_bytes(dsv::SIGNATURE_FIELD, block);
-    arguments
+fn enciphering<'a>(key: Key<'a>, text: &'a [u8]) -> encipher::Ask<'a> {
+    encipher::Ask {
+        key_identifier: key,
+        plaintext: text,
+        initialization_vector: Some(&[0; 8]),
+        method: Some(DesMethod::Cbc),
+        chaining_vector: Some(&[0; 18]),
+        ..encipher::Ask::new()
+    }
+}
+
+fn verifying<'a>(token: &'a [u8], block: &'a [u8]) -> dsv::Ask<'a> {
+    dsv::Ask {
+        format: Some(SignatureFormat::ZeroPad),
+        pka_public_key_id: token.into(),
+        hash: &[7; 20],
+        signature_field: block,
+        ..dsv::Ask::new()
+    }
 }
 
 /// A public key nobody has the private one of: its number tells it from all others.
@@ -103,18 +102,14 @@ fn public_token(number: u16) -> Vec<u8> {
 }
 
 /// A request for a signature by the private key of a clear token.
-fn signing<'a>(format: &'a [u8; 8], token: &'a [u8], hash: &'a [u8], bytes: usize) -> Arguments<'a> {
-    use wire::verb::digital_signature_generate as dsg;
-    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-    arguments
-        .set_integer(dsg::RULE_ARRAY_COUNT, 1)
-        .set_bytes(dsg::RULE_ARRAY, format)
-        .set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, token.len() as i64)
-        .set_bytes(dsg::PKA_PRIVATE_KEY_ID, token)
-        .set_integer(dsg::HASH_LENGTH, hash.len() as i64)
-        .set_bytes(dsg::HASH, hash)
-        .set_integer(dsg::SIGNATURE_FIELD_LENGTH, bytes as i64);
-    arguments
+fn signing<'a>(format: SignatureFormat, token: &'a [u8], hash: &'a [u8], bytes: usize) -> dsg::Ask<'a> {
+    dsg::Ask {
+        format: Some(format),
+        pka_private_key_id: token.into(),
+        hash,
+        signature_field: bytes,
+        ..dsg::Ask::new()
+    }
 }
 
 /// A clear token of a key of P-256, by its number.
@@ -198,7 +193,7 @@ fn a_card_that_is_full_says_so_and_goes_on() {
         assert_eq!(memory.bytes, limit * MIB);
         let client = card.attach();
         let key = opened_key(&mut card, &client, 0, &CLEAR);
-        let key = Argument::Reference(key);
+        let key = Key::Reference(key);
         let before = unlocked(&card.program);
         let long = vec![0x5A; TEXT_BYTES_MAX];
         let (mut answered, mut full, mut signed) = (0, 0, [0; 2]);
@@ -218,18 +213,15 @@ fn a_card_that_is_full_says_so_and_goes_on() {
                         _ => public_token(number),
                     };
                     let block = vec![0; 512];
-                    let arguments = match number % 12 {
-                        0 | 3 | 6 | 9 => mac_arguments(key, text),
-                        1 | 4 | 10 => enciphering(key, &text[..length / 8 * 8]),
-                        7 => signing(b"ECDSA   ", &token, &block[..32], 64),
-                        11 => signing(b"ZERO-PAD", &token, &block[..20], 512),
-                        _ => verifying(&token, &block),
+                    let (verb, payload) = match number % 12 {
+                        0 | 3 | 6 | 9 => sent(&mac_request(key, text)),
+                        1 | 4 | 10 => sent(&enciphering(key, &text[..length / 8 * 8])),
+                        7 => sent(&signing(SignatureFormat::Ecdsa, &token, &block[..32], 64)),
+                        11 => sent(&signing(SignatureFormat::ZeroPad, &token, &block[..20], 512)),
+                        _ => sent(&verifying(&token, &block)),
                     };
-                    let mut payload = Vec::new();
-                    arguments.write_request(&mut payload).expect("arguments");
                     let slot = client.queue.claim().ok()?;
                     // No bulk block may be left: the others go.
-                    let verb = arguments.verb() as u16;
                     let request = client.queue.submit_with_room(slot, verb, &payload, payload.len()).ok()?;
                     Some((number % 12, request))
                 })
@@ -256,7 +248,7 @@ fn a_card_that_is_full_says_so_and_goes_on() {
         assert_eq!(full > 0, limit <= 6, "{full} of {answered} full with {limit} MiB");
         assert!(limit > 6 || card.view().count(Counter::Refused) >= full);
         // It serves again, what is short at once.
-        let (header, payload) = client.call(&mac_arguments(key, &[0x55; 3000]));
+        let (header, payload) = client.call(&mac_request(key, &[0x55; 3000]));
         assert_eq!(header.codes, wire::code::OK);
         assert_eq!(mac_of(&payload), mac_by_engine(&CLEAR, &[0x55; 3000]));
         assert_eq!(locked(&card.program).0, limit * MIB);
@@ -284,7 +276,7 @@ fn queues_that_do_not_fit_are_refused_and_the_others_served() {
         }
     };
     assert!(refused.contains("secret memory is full"), "{refused}");
-    let mac = mac_arguments(Argument::Reference(key), b"a text");
+    let mac = mac_request(Key::Reference(key), b"a text");
     assert_eq!(client.outcome(&mac), Outcome::Answered);
     // A place is free again.
     let queue = grant.queue - 1;

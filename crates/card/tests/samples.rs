@@ -5,7 +5,8 @@ use crate::common::*;
 use card::held::{Until, Waits};
 use link::{Counter, SampleSubject};
 use wire::control::{CardNotice, CardOrder, Personality};
-use wire::frame::{Argument, Outcome};
+use wire::frame::Outcome;
+use wire::verb::Key;
 use wire::{KeyReference, Verb};
 
 const CLEAR: [u8; 16] = [0x31; 16];
@@ -30,13 +31,13 @@ fn each_request_is_in_its_tenants_row_and_its_verbs() {
     };
     let (first, second) = (attach(3), attach(700));
     let token = import_key(&first, &CLEAR);
-    let arguments = mac_arguments(Argument::Bytes(&token), &[0x5A; 100]);
+    let ask = mac_request(&token, &[0x5A; 100]);
     for _ in 0..5 {
-        assert_eq!(second.outcome(&arguments), Outcome::Answered);
+        assert_eq!(second.outcome(&ask), Outcome::Answered);
     }
-    assert_eq!(first.outcome(&arguments), Outcome::Answered);
-    let unknown = Argument::Reference(KeyReference { slot: 9, generation: 2 });
-    assert_eq!(second.outcome(&mac_arguments(unknown, b"text")), Outcome::KeyReference);
+    assert_eq!(first.outcome(&ask), Outcome::Answered);
+    let unknown = Key::Reference(KeyReference { slot: 9, generation: 2 });
+    assert_eq!(second.outcome(&mac_request(unknown, b"text")), Outcome::KeyReference);
     settle(&card, &first);
     settle(&card, &second);
 
@@ -57,9 +58,7 @@ fn each_request_is_in_its_tenants_row_and_its_verbs() {
     assert_eq!(read(verb_row(Verb::MacGenerate)).counts.requests, 6);
     // Nobody else was there: every batch held one request.
     assert_eq!((of_second.counts.batches, of_second.counts.fill_sum), (5, 5));
-    let mut payload = Vec::new();
-    arguments.write_request(&mut payload).unwrap();
-    assert_eq!(of_second.counts.bytes_in, 5 * payload.len() as u64);
+    assert_eq!(of_second.counts.bytes_in, 5 * written(&ask).len() as u64);
 
     // Rows of tenants and rows of verbs each add up to the card, as its page has it.
     let mut tenants = of_first.clone();

@@ -5,8 +5,9 @@ use link::{Channel, Counter};
 use std::time::Instant;
 use wire::bounds::CARD_ROLES_MAX;
 use wire::control::{CardNotice, CardOrder, CardState, Personality, PollMode};
-use wire::frame::{Argument, Arguments, Outcome};
+use wire::frame::Outcome;
 use wire::point::{Point, PointSet};
+use wire::verb::{Key, SignatureFormat, digital_signature_generate as dsg};
 use wire::{KeyReference, Verb};
 
 const CLEAR: [u8; 16] =
@@ -18,7 +19,7 @@ fn a_secure_mac_is_that_of_its_clear_key() {
     let client = card.attach();
     let token = import_key(&client, &CLEAR);
     for text in [&b"8 bytes."[..], b"a text that is no whole number of blocks", &[0x55; 3000]] {
-        let (header, payload) = client.call(&mac_arguments(Argument::Bytes(&token), text));
+        let (header, payload) = client.call(&mac_request(&token, text));
         assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OK));
         assert_eq!(mac_of(&payload), mac_by_engine(&CLEAR, text));
         assert!(header.start_tsc < header.end_tsc && header.batch_fill >= 1);
@@ -40,7 +41,7 @@ fn a_long_text_goes_through_a_bulk_block() {
     let client = card.attach();
     let key = opened_key(&mut card, &client, 5, &CLEAR);
     let text = vec![0xA7; wire::bounds::TEXT_BYTES_MAX];
-    let (header, payload) = client.call(&mac_arguments(Argument::Reference(key), &text));
+    let (header, payload) = client.call(&mac_request(Key::Reference(key), &text));
     assert_eq!(header.codes, wire::code::OK);
     assert_eq!(mac_of(&payload), mac_by_engine(&CLEAR, &text));
 }
@@ -52,14 +53,8 @@ fn requests_in_flight_are_all_answered_each_with_its_own_answer() {
     let key = opened_key(&mut card, &client, 0, &CLEAR);
     for _ in 0..20 {
         let texts: Vec<Vec<u8>> = (0..64u8).map(|index| vec![index; 8 + index as usize]).collect();
-        let in_flight: Vec<_> = texts
-            .iter()
-            .map(|text| {
-                let mut payload = Vec::new();
-                mac_arguments(Argument::Reference(key), text).write_request(&mut payload).unwrap();
-                client.submit(Verb::MacGenerate as u16, &payload)
-            })
-            .collect();
+        let in_flight: Vec<_> =
+            texts.iter().map(|text| client.send(&mac_request(Key::Reference(key), text))).collect();
         for (text, request) in texts.iter().zip(&in_flight) {
             let mut reply = Vec::new();
             let deadline = Some(Instant::now() + PATIENCE);
@@ -101,8 +96,8 @@ fn a_queue_may_do_what_its_grant_says_and_no_more() {
     let all = card.attach();
     let token = import_key(&all, &CLEAR);
     let key = card.table.put(0, TENANT, &token);
-    let by_reference = mac_arguments(Argument::Reference(key), b"text");
-    let by_bytes = mac_arguments(Argument::Bytes(&token), b"text");
+    let by_reference = mac_request(Key::Reference(key), b"text");
+    let by_bytes = mac_request(&token, b"text");
 
     // A role that the card was not told of, and one that permits nothing.
     card.tell_role(7, PointSet::NOTHING);
@@ -110,7 +105,7 @@ fn a_queue_may_do_what_its_grant_says_and_no_more() {
         let none = card.grant(role);
         let none = card.attach_with(none, 1);
         assert_eq!(none.outcome(&by_reference), Outcome::Denied);
-        assert_eq!(none.outcome(&Arguments::new(Verb::Null)), Outcome::Denied);
+        assert_eq!(none.outcome(&NULL), Outcome::Denied);
     }
 
     card.tell_role(8, only(&[Point::MacGenerate, Point::MacX99, Point::MacX919]));
@@ -118,7 +113,7 @@ fn a_queue_may_do_what_its_grant_says_and_no_more() {
     let mac = card.attach_with(mac, 8);
     assert_eq!(mac.outcome(&by_reference), Outcome::Answered);
     assert_eq!(mac.outcome(&by_bytes), Outcome::Denied);
-    assert_eq!(mac.outcome(&Arguments::new(Verb::Null)), Outcome::Denied);
+    assert_eq!(mac.outcome(&NULL), Outcome::Denied);
 
     let mut stranger = card.grant(EVERYTHING);
     stranger.tenant += 1;
@@ -133,7 +128,7 @@ fn a_key_reference_ends_with_its_generation() {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
     let key = opened_key(&mut card, &client, 9, &CLEAR);
-    let call = |key| client.outcome(&mac_arguments(Argument::Reference(key), b"text"));
+    let call = |key| client.outcome(&mac_request(Key::Reference(key), b"text"));
     assert_eq!(call(key), Outcome::Answered);
     assert_eq!(call(KeyReference { slot: 10, ..key }), Outcome::KeyReference);
     assert_eq!(call(KeyReference { slot: u32::MAX, ..key }), Outcome::KeyReference);
@@ -146,8 +141,8 @@ fn a_key_reference_ends_with_its_generation() {
 fn an_accelerator_serves_no_secure_key() {
     let mut card = Card::ready(card_start(Personality::Accelerator));
     let client = card.attach();
-    assert_eq!(client.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
-    assert_eq!(client.outcome(&mac_arguments(Argument::Bytes(&[1; 64]), b"text")), Outcome::NotServed);
+    assert_eq!(client.outcome(&NULL), Outcome::Answered);
+    assert_eq!(client.outcome(&mac_request(&[1; 64], b"text")), Outcome::NotServed);
     assert_eq!(client.call_raw(Verb::DesKeyRecordRead as u16, &[]).0.outcome, Outcome::NotServed);
     card.stop();
 }
@@ -158,10 +153,10 @@ fn a_coprocessor_without_master_keys_says_so() {
     let client = card.attach();
     let mut token = [0; 64];
     token[0] = 1;
-    let (header, _) = client.call(&mac_arguments(Argument::Bytes(&token), b"text"));
+    let (header, _) = client.call(&mac_request(&token, b"text"));
     assert_eq!(header.outcome, Outcome::Answered);
     assert!(!header.codes.has_output());
-    assert_eq!(client.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+    assert_eq!(client.outcome(&NULL), Outcome::Answered);
 }
 
 #[test]
@@ -173,7 +168,7 @@ fn malformed_payloads_are_answered_and_hurt_nobody() {
     {
         assert_eq!(client.call_raw(verb, payload).0.outcome, Outcome::Malformed, "verb {verb:#x}");
     }
-    assert_eq!(client.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+    assert_eq!(client.outcome(&NULL), Outcome::Answered);
 }
 
 #[test]
@@ -198,7 +193,7 @@ fn a_client_that_breaks_the_rules_of_the_link_loses_its_queue_only() {
         "{notice:?}"
     );
     assert!(bad.queue.try_reply(&spoilt, &mut Vec::new()).unwrap().is_none());
-    assert_eq!(good.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+    assert_eq!(good.outcome(&NULL), Outcome::Answered);
     assert_eq!(card.view().count(Counter::Offences), 1);
 }
 
@@ -206,12 +201,11 @@ fn a_client_that_breaks_the_rules_of_the_link_loses_its_queue_only() {
 fn quiesced_cards_take_nothing_and_resume() {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
-    let null = Arguments::new(Verb::Null);
     assert_eq!(card.order(CardOrder::Quiesce), CardNotice::State(CardState::Quiescing));
-    assert_eq!(client.outcome(&null), Outcome::NotReady);
+    assert_eq!(client.outcome(&NULL), Outcome::NotReady);
     assert_eq!(card.view().state(), CardState::Quiescing);
     assert_eq!(card.order(CardOrder::Resume), CardNotice::State(CardState::Ready));
-    assert_eq!(client.outcome(&null), Outcome::Answered);
+    assert_eq!(client.outcome(&NULL), Outcome::Answered);
 }
 
 #[test]
@@ -219,7 +213,7 @@ fn zeroized_cards_never_serve_again() {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
     let token = import_key(&client, &CLEAR);
-    let call = mac_arguments(Argument::Bytes(&token), b"text");
+    let call = mac_request(&token, b"text");
     assert_eq!(client.outcome(&call), Outcome::Answered);
     assert_eq!(card.order(CardOrder::Zeroize), CardNotice::State(CardState::Zeroized));
     assert_eq!(client.outcome(&call), Outcome::NotReady);
@@ -250,7 +244,7 @@ fn what_cannot_be_attached_is_rejected() {
     use std::os::fd::AsFd;
     card.program.channel.send(&order, &[request.as_fd(), reply.as_fd()]).unwrap();
     assert!(rejected(card.notice()), "memory of another size");
-    assert_eq!(client.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+    assert_eq!(client.outcome(&NULL), Outcome::Answered);
 }
 
 #[test]
@@ -261,7 +255,7 @@ fn a_detached_queue_is_not_looked_at_again() {
     assert_eq!(card.order(CardOrder::Detach { queue }), CardNotice::Detached { queue });
     assert_eq!(card.order(CardOrder::Detach { queue: 999 }), CardNotice::Detached { queue: 999 });
     let unanswered = first.submit(Verb::Null as u16, &[]);
-    assert_eq!(second.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+    assert_eq!(second.outcome(&NULL), Outcome::Answered);
     assert!(first.queue.try_reply(&unanswered, &mut Vec::new()).unwrap().is_none());
 }
 
@@ -270,7 +264,7 @@ fn a_later_daemon_adopts_the_card() {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
     let token = import_key(&client, &CLEAR);
-    let call = mac_arguments(Argument::Bytes(&token), b"text");
+    let call = mac_request(&token, b"text");
 
     // The first daemon goes: its end of the control channel is closed.
     let (stranger_end, _kept) = Channel::pair().unwrap();
@@ -307,7 +301,7 @@ fn nonsense_on_the_control_channel_ends_the_channel_only() {
     let client = card.attach();
     rustix::net::send(&card.program.channel, &[0xEE; 100], rustix::net::SendFlags::empty()).unwrap();
     assert!(is_closed(&card.program.channel));
-    assert_eq!(client.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
+    assert_eq!(client.outcome(&NULL), Outcome::Answered);
     let daemon = Channel::connect(&card.listener()).unwrap();
     daemon.send(&CardOrder::Adopt, &[]).unwrap();
     card.program.channel = daemon;
@@ -324,9 +318,7 @@ fn a_killed_card_is_known_dead() {
     let client = card.attach();
     let text = vec![1; 200_000];
     let key = opened_key(&mut card, &client, 0, &CLEAR);
-    let mut payload = Vec::new();
-    mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
-    let in_flight: Vec<_> = (0..8).map(|_| client.submit(Verb::MacGenerate as u16, &payload)).collect();
+    let in_flight: Vec<_> = (0..8).map(|_| client.send(&mac_request(Key::Reference(key), &text))).collect();
     card.program.kill();
     let deadline = Some(Instant::now() + PATIENCE);
     let last = in_flight.last().unwrap();
@@ -375,7 +367,7 @@ fn every_poll_mode_serves() {
         let mut card = Card::ready(start);
         let client = card.attach();
         for _ in 0..20 {
-            assert_eq!(client.outcome(&Arguments::new(Verb::Null)), Outcome::Answered, "{poll:?}");
+            assert_eq!(client.outcome(&NULL), Outcome::Answered, "{poll:?}");
         }
         let queue = client.queue.queue();
         assert_eq!(card.order(CardOrder::Detach { queue }), CardNotice::Detached { queue }, "{poll:?}");
@@ -535,33 +527,24 @@ fn bad_starts_end_with_a_reason() {
 const UNSOUND_TOKEN: &[u8] = include_bytes!("../../cca/tests/known/unsound.token");
 const UNSOUND_BLOCK: &[u8] = include_bytes!("../../cca/tests/known/unsound.block");
 
-fn signing(block: &[u8]) -> Arguments<'_> {
-    use wire::verb::digital_signature_generate as dsg;
-    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-    arguments.set_integer(dsg::RULE_ARRAY_COUNT, 1).set_bytes(dsg::RULE_ARRAY, b"ZERO-PAD");
-    arguments.set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, UNSOUND_TOKEN.len() as i64);
-    arguments.set_bytes(dsg::PKA_PRIVATE_KEY_ID, UNSOUND_TOKEN);
-    arguments.set_integer(dsg::HASH_LENGTH, block.len() as i64).set_bytes(dsg::HASH, block);
-    arguments.set_integer(dsg::SIGNATURE_FIELD_LENGTH, 256);
-    arguments
+fn signing(block: &[u8]) -> dsg::Ask<'_> {
+    dsg::Ask {
+        format: Some(SignatureFormat::ZeroPad),
+        pka_private_key_id: UNSOUND_TOKEN.into(),
+        hash: block,
+        signature_field: 256,
+        ..dsg::Ask::new()
+    }
 }
 
 #[test]
 fn a_result_that_fails_its_check_is_withheld_and_stops_the_card() {
-    use wire::verb::digital_signature_generate as dsg;
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
     card.pause_asleep();
     // Nothing is known of costs yet: they share the first pass.
-    let requests = [Arguments::new(Verb::Null), signing(UNSOUND_BLOCK), signing(b"right")];
-    let in_flight: Vec<_> = requests
-        .iter()
-        .map(|arguments| {
-            let mut payload = Vec::new();
-            arguments.write_request(&mut payload).unwrap();
-            client.submit(arguments.verb() as u16, &payload)
-        })
-        .collect();
+    let in_flight =
+        [client.send(&NULL), client.send(&signing(UNSOUND_BLOCK)), client.send(&signing(b"right"))];
     card.program.go_on();
     let deadline = Some(Instant::now() + PATIENCE);
     for (place, request) in in_flight.iter().enumerate() {
@@ -570,8 +553,7 @@ fn a_result_that_fails_its_check_is_withheld_and_stops_the_card() {
         let expected = if place == 1 { wire::code::SELF_CHECK } else { wire::code::OK };
         assert_eq!((header.outcome, header.codes), (Outcome::Answered, expected), "{place}");
         if place != 0 {
-            let reply = Arguments::read_reply(Verb::DigitalSignatureGenerate, &reply).unwrap();
-            assert_eq!(reply.bytes(dsg::SIGNATURE_FIELD).is_empty(), place == 1, "{place}");
+            assert_eq!(got::<dsg::Got>(&reply).signature_field.is_empty(), place == 1, "{place}");
         }
     }
     assert!(matches!(card.notice(), CardNotice::Failed { why } if why.contains("withheld")));
@@ -584,8 +566,8 @@ fn requests_that_are_refused_teach_clients_nothing_of_the_card() {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
     let token = import_key(&client, &CLEAR);
-    let good = mac_arguments(Argument::Bytes(&token), b"text");
-    let bad = mac_arguments(Argument::Bytes(&[1; 64]), b"text");
+    let good = mac_request(&token, b"text");
+    let bad = mac_request(&[1; 64], b"text");
     let (header, _) = client.call(&good);
     assert!(header.codes.has_output());
     // A pass is booked after its replies, and before the next order is answered.
@@ -602,13 +584,7 @@ fn requests_that_are_refused_teach_clients_nothing_of_the_card() {
     assert_eq!(view.service(mac), known);
     // Beside those that are refused, one that is answered counts, and moves no average by which clients choose.
     card.pause_asleep();
-    let in_flight: Vec<_> = [&bad, &good, &bad, &bad]
-        .map(|arguments| {
-            let mut payload = Vec::new();
-            arguments.write_request(&mut payload).expect("arguments");
-            client.submit(Verb::MacGenerate as u16, &payload)
-        })
-        .into();
+    let in_flight = [&bad, &good, &bad, &bad].map(|ask| client.send(ask));
     card.program.go_on();
     let deadline = Some(Instant::now() + PATIENCE);
     for request in &in_flight {

@@ -13,6 +13,7 @@ use wire::control::{CardNotice, CardOrder, Personality, PollMode};
 use wire::frame::{Outcome, ReplyHeader};
 use wire::grant::Grant;
 use wire::tenant::Limits;
+use wire::verb::{Key, PkaTokenKind};
 
 /// An hour.
 const NEVER_NS: u64 = 3_600_000_000_000;
@@ -361,16 +362,11 @@ fn many_equal_tenants_are_served_alike_with_queues_of_unequal_number() {
 
 #[test]
 fn cheap_requests_do_not_wait_for_dear_ones_that_came_with_them() {
-    use wire::frame::Argument;
     let (_keeper, mut card) = common::coprocessor();
     let client = card.attach();
     let key = common::opened_key(&mut card, &client, 0, &[0x57; 16]);
-    let payload = |bytes: usize| {
-        let mut payload = Vec::new();
-        let text = vec![0x61; bytes];
-        common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
-        payload
-    };
+    let payload =
+        |bytes: usize| common::written(&common::mac_request(Key::Reference(key), &vec![0x61; bytes]));
     let (short, long) = (payload(64), payload(100_000));
     // What a long one costs is known from the first on.
     for _ in 0..3 {
@@ -391,16 +387,11 @@ fn cheap_requests_do_not_wait_for_dear_ones_that_came_with_them() {
 
 #[test]
 fn dear_requests_share_a_pass_with_their_own_kind_only() {
-    use wire::frame::Argument;
     let (_keeper, mut card) = common::coprocessor();
     let client = card.attach();
     let key = common::opened_key(&mut card, &client, 0, &[0x57; 16]);
-    let payload = |bytes: usize| {
-        let mut payload = Vec::new();
-        let text = vec![0x61; bytes];
-        common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
-        payload
-    };
+    let payload =
+        |bytes: usize| common::written(&common::mac_request(Key::Reference(key), &vec![0x61; bytes]));
     let payloads = [payload(40_000), payload(140_000)];
     // What they cost is known from the first on.
     for payload in payloads.iter().cycle().take(6) {
@@ -418,16 +409,13 @@ fn dear_requests_share_a_pass_with_their_own_kind_only() {
 
 #[test]
 fn a_pass_of_dear_requests_fills_the_lanes_of_its_kernel_and_no_more() {
-    use wire::frame::Argument;
     const QUEUES: usize = 5;
     let engine = engine::Engine::new(engine::Options::default()).unwrap();
     let lanes = engine.lanes(engine::Operation::Mac(engine::MacAlgorithm::X919));
     let (_keeper, mut card) = common::coprocessor();
     let clients: Vec<_> = (0..QUEUES).map(|_| card.attach()).collect();
     let key = common::opened_key(&mut card, &clients[0], 0, &[0x57; 16]);
-    let mut payload = Vec::new();
-    let text = vec![0x61; 40_000];
-    common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
+    let payload = common::written(&common::mac_request(Key::Reference(key), &vec![0x61; 40_000]));
     let work = work_ns(engine.level(), Verb::MacGenerate, &payload, &[], |_| false);
     // What they cost is known from the first on.
     for _ in 0..4 {
@@ -465,12 +453,7 @@ fn a_pass_is_bounded_by_what_its_requests_ask_for_whatever_was_learned() {
         let mut exponent = vec![0xFF; exponent_bytes];
         exponent[0] = 0x7F;
         let token = token::pka::public_token(&[0xFF; 512], &exponent).unwrap();
-        let (mut arguments, mut payload) = (wire::frame::Arguments::new(Verb::ClearRsaPublic), Vec::new());
-        arguments.set_integer(public::KEY_LENGTH, token.len() as i64).set_bytes(public::KEY, &token);
-        arguments.set_integer(public::DATA_LENGTH, 512).set_bytes(public::DATA, &[1; 512]);
-        arguments.set_integer(public::RESULT_LENGTH, 512);
-        arguments.write_request(&mut payload).unwrap();
-        payload
+        common::written(&public::Ask { key: &token, data: &[1; 512], result: 512, ..public::Ask::new() })
     };
     let (short, long) = (payload(1), payload(512));
     assert_eq!(short.len().ilog2(), long.len().ilog2(), "one estimate for both");
@@ -494,33 +477,13 @@ fn a_pass_is_bounded_by_what_its_requests_ask_for_whatever_was_learned() {
 
 /// A request for an RSA key of 512 bits, and one of the same length whose skeleton token is damaged.
 fn generations(client: &Client) -> [Vec<u8>; 2] {
-    use wire::frame::Arguments;
-    use wire::verb::{pka_key_generate as generate, pka_key_token_build as build};
     // Modulus and exponent with their lengths, of which only the exponent is given.
     let structure = [&[2, 0, 0, 0, 0, 3, 0, 0][..], &[1, 0, 1]].concat();
-    let mut arguments = Arguments::new(Verb::PkaKeyTokenBuild);
-    arguments.set_integer(build::RULE_ARRAY_COUNT, 2).set_bytes(build::RULE_ARRAY, b"RSA-PRIVKEY-MGMT");
-    arguments.set_integer(build::KEY_VALUES_STRUCTURE_LENGTH, structure.len() as i64);
-    arguments.set_bytes(build::KEY_VALUES_STRUCTURE, &structure);
-    arguments.set_integer(build::TOKEN_LENGTH, 2500);
-    let (header, reply) = client.call(&arguments);
-    assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OK));
-    let reply = Arguments::read_reply(Verb::PkaKeyTokenBuild, &reply).unwrap();
-    let skeleton = reply.bytes(build::TOKEN).to_vec();
+    let skeleton = common::skeleton(client, PkaTokenKind::Private, &structure);
     let mut damaged = skeleton.clone();
     // Not a section of any kind.
     damaged[8] = 0xEE;
-    [skeleton, damaged].map(|skeleton| {
-        let mut arguments = Arguments::new(Verb::PkaKeyGenerate);
-        arguments.set_integer(generate::RULE_ARRAY_COUNT, 1).set_bytes(generate::RULE_ARRAY, b"MASTER  ");
-        arguments.set_integer(generate::SKELETON_KEY_TOKEN_LENGTH, skeleton.len() as i64);
-        arguments.set_bytes(generate::SKELETON_KEY_TOKEN, &skeleton);
-        arguments.set_bytes(generate::TRANSPORT_KEY_IDENTIFIER, &[0; 64]);
-        arguments.set_integer(generate::GENERATED_KEY_IDENTIFIER_LENGTH, 2500);
-        let mut payload = Vec::new();
-        arguments.write_request(&mut payload).unwrap();
-        payload
-    })
+    [skeleton, damaged].map(|skeleton| common::generation_of(&skeleton))
 }
 
 #[test]
@@ -597,7 +560,6 @@ fn the_first_generations_of_a_card_share_no_pass_either() {
 
 #[test]
 fn refused_requests_make_no_dear_kind_cheap() {
-    use wire::frame::Argument;
     let (_keeper, mut card) = common::coprocessor();
     let client = card.attach();
     let mut token = common::import_key(&client, &[0x57; 16]);
@@ -605,12 +567,8 @@ fn refused_requests_make_no_dear_kind_cheap() {
     // Under another master key.
     token[8] ^= 0xFF;
     let damaged = card.table.put(1, common::TENANT, &token);
-    let payload = |key, bytes: usize| {
-        let mut payload = Vec::new();
-        let text = vec![0x61; bytes];
-        common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
-        payload
-    };
+    let payload =
+        |key, bytes: usize| common::written(&common::mac_request(Key::Reference(key), &vec![0x61; bytes]));
     let [short, long, failing] = [payload(key, 64), payload(key, 100_000), payload(damaged, 100_000)];
     for _ in 0..3 {
         client.call_raw(Verb::MacGenerate as u16, &long);
@@ -647,7 +605,6 @@ fn rewrite(memory: &std::fs::File, slot: u32, verb: Verb, payload: &[u8]) {
 #[test]
 fn a_slot_that_its_client_rewrites_all_the_time_ends_its_pass_and_harms_nobody() {
     use std::sync::atomic::{AtomicBool, Ordering};
-    use wire::frame::Argument;
     let (_keeper, mut card) = common::coprocessor();
     let [hostile, neighbour] = [1, 2].map(|tenant| {
         let grant = of_tenant(card.grant(EVERYTHING), tenant, Limits::default());
@@ -655,8 +612,7 @@ fn a_slot_that_its_client_rewrites_all_the_time_ends_its_pass_and_harms_nobody()
     });
     let token = common::import_key(&neighbour, &[0x57; 16]);
     let [generation, _] = generations(&hostile);
-    let mut mac = Vec::new();
-    common::mac_arguments(Argument::Bytes(&token), &[0x61; 200]).write_request(&mut mac).unwrap();
+    let mac = common::written(&common::mac_request(&token, &[0x61; 200]));
     let [memory, _] = hostile.memory.for_client().unwrap();
     let memory = std::fs::File::from(memory);
     let (mut rounds, mut answered, mut changed) = (0, 0, 0);
@@ -680,7 +636,7 @@ fn a_slot_that_its_client_rewrites_all_the_time_ends_its_pass_and_harms_nobody()
             // The neighbour is answered meanwhile, and rightly.
             for _ in 0..8 {
                 let text = [0x62; 100];
-                let (header, reply) = neighbour.call(&common::mac_arguments(Argument::Bytes(&token), &text));
+                let (header, reply) = neighbour.call(&common::mac_request(&token, &text));
                 assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OK));
                 assert_eq!(common::mac_of(&reply), common::mac_by_engine(&[0x57; 16], &text));
             }

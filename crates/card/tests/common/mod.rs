@@ -12,6 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use wire::KeyReference;
 use wire::control::{
     CONTROL_VERSION, CardNotice, CardOrder, CardStart, Isolation, KeeperNotice, KeeperOrder, OfficerOrder,
     OfficerReply, Personality, PollMode, Served, TokenForms,
@@ -20,10 +21,18 @@ use wire::frame::{Arguments, Outcome, ReplyHeader};
 use wire::grant::Grant;
 use wire::point::{Point, PointSet};
 use wire::role::Role;
-use wire::{KeyReference, Verb};
+use wire::verb::{
+    Filled, Key, KeyAlgorithm, MacFormat, MacMethod, PkaOutput, PkaTokenKind, PkaUsage, Room, Segment,
+    TypedAsk, TypedGot, clear_key_import_multiple as import, mac_generate, null, pka_key_generate,
+    pka_key_token_build,
+};
 
 /// How long anything may take before a test gives up: far more than it needs on a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Room for the token of an RSA key, in bytes.
+const TOKEN_ROOM: usize = 3500;
+/// The verb that does nothing.
+pub const NULL: null::Ask<'static> = null::Ask::new();
 /// Tenant of queues where nothing else is said.
 pub const TENANT: u32 = 100;
 
@@ -365,10 +374,8 @@ pub struct Client {
 
 impl Client {
     /// Calls a verb and waits for its reply.
-    pub fn call(&self, arguments: &Arguments<'_>) -> (ReplyHeader, Vec<u8>) {
-        let mut payload = Vec::new();
-        arguments.write_request(&mut payload).expect("arguments");
-        self.call_raw(arguments.verb() as u16, &payload)
+    pub fn call<A: TypedAsk>(&self, ask: &A) -> (ReplyHeader, Vec<u8>) {
+        self.call_raw(A::VERB as u16, &written(ask))
     }
 
     pub fn call_raw(&self, verb: u16, payload: &[u8]) -> (ReplyHeader, Vec<u8>) {
@@ -384,46 +391,74 @@ impl Client {
         self.queue.submit_with_room(slot, verb, payload, 0).expect("submitted")
     }
 
-    /// The outcome of a call.
-    pub fn outcome(&self, arguments: &Arguments<'_>) -> Outcome {
-        self.call(arguments).0.outcome
+    pub fn send<A: TypedAsk>(&self, ask: &A) -> InFlight {
+        self.submit(A::VERB as u16, &written(ask))
     }
+
+    /// The outcome of a call.
+    pub fn outcome(&self, ask: &impl TypedAsk) -> Outcome {
+        self.call(ask).0.outcome
+    }
+}
+
+/// The payload of a request.
+pub fn written(ask: &impl TypedAsk) -> Vec<u8> {
+    let mut payload = Vec::new();
+    ask.arguments(&mut Filled::default()).write_request(&mut payload).expect("a request");
+    payload
+}
+
+/// The outputs in a reply.
+pub fn got<'r, G: TypedGot<'r>>(payload: &'r [u8]) -> G {
+    G::of(&Arguments::read_reply(G::VERB, payload).expect("a reply"))
 }
 
 /// A DATA key of 16 bytes under the card's master key.
 pub fn import_key(client: &Client, clear: &[u8; 16]) -> Vec<u8> {
-    use wire::verb::clear_key_import_multiple as import;
-    let mut arguments = Arguments::new(Verb::ClearKeyImportMultiple);
-    arguments
-        .set_integer(import::RULE_ARRAY_COUNT, 1)
-        .set_bytes(import::RULE_ARRAY, b"DES     ")
-        .set_integer(import::CLEAR_KEY_LENGTH, 16)
-        .set_bytes(import::CLEAR_KEY, clear)
-        .set_bytes(import::TARGET_KEY_IDENTIFIER, &[0; 64]);
-    let (header, payload) = client.call(&arguments);
+    let ask = import::Ask { algorithm: Some(KeyAlgorithm::Des), clear_key: clear, ..import::Ask::new() };
+    let (header, payload) = client.call(&ask);
     assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OK));
-    let reply = Arguments::read_reply(Verb::ClearKeyImportMultiple, &payload).expect("a reply");
-    reply.bytes(import::TARGET_KEY_IDENTIFIER).to_vec()
+    got::<import::Got>(&payload).target_key_identifier.to_vec()
+}
+
+/// The skeleton of an RSA key.
+pub fn skeleton(client: &Client, kind: PkaTokenKind, structure: &[u8]) -> Vec<u8> {
+    use pka_key_token_build::*;
+    let usage = Some(PkaUsage::KeyManagement);
+    let ask = Ask { usage, key_values_structure: structure, token: TOKEN_ROOM, ..Ask::new(kind) };
+    let (header, reply) = client.call(&ask);
+    assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OK));
+    got::<Got>(&reply).token.to_vec()
+}
+
+/// The payload of a request for the key of a skeleton.
+pub fn generation_of(skeleton: &[u8]) -> Vec<u8> {
+    use pka_key_generate::*;
+    written(&Ask {
+        output: Some(PkaOutput::Master),
+        skeleton_key_token: skeleton.into(),
+        transport_key_identifier: Key::Bytes(&[0; 64]),
+        generated_key_identifier: Room::of(TOKEN_ROOM),
+        ..Ask::new()
+    })
 }
 
 /// MAC_Generate, X9.19, 8 bytes, of this text.
-pub fn mac_arguments<'a>(key: wire::frame::Argument<'a>, text: &'a [u8]) -> Arguments<'a> {
-    use wire::verb::mac_generate as mac;
-    let mut arguments = Arguments::new(Verb::MacGenerate);
-    arguments
-        .set(mac::KEY_IDENTIFIER, key)
-        .set_integer(mac::TEXT_LENGTH, text.len() as i64)
-        .set_bytes(mac::TEXT, text)
-        .set_integer(mac::RULE_ARRAY_COUNT, 3)
-        .set_bytes(mac::RULE_ARRAY, b"X9.19OPTONLY    MACLEN8 ")
-        .set_bytes(mac::CHAINING_VECTOR, &[0; 18]);
-    arguments
+pub fn mac_request<'a>(key: impl Into<Key<'a>>, text: &'a [u8]) -> mac_generate::Ask<'a> {
+    mac_generate::Ask {
+        key_identifier: key.into(),
+        text,
+        method: Some(MacMethod::X919),
+        segment: Some(Segment::Only),
+        format: Some(MacFormat::Bytes8),
+        chaining_vector: Some(&[0; 18]),
+        ..mac_generate::Ask::new()
+    }
 }
 
 /// The MAC in a reply of MAC_Generate.
 pub fn mac_of(payload: &[u8]) -> Vec<u8> {
-    let reply = Arguments::read_reply(Verb::MacGenerate, payload).expect("a reply");
-    reply.bytes(wire::verb::mac_generate::MAC).to_vec()
+    got::<mac_generate::Got>(payload).mac.to_vec()
 }
 
 /// The same MAC by the engine, with the clear key.
