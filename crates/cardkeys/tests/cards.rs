@@ -15,19 +15,22 @@ use std::sync::Arc;
 use system_tests::{Installation, rsa_generate, rsa_skeleton};
 use wire::Label;
 use wire::control::Personality;
-use wire::verb::{pka_key_generate, pka_key_record_create};
+use wire::verb::pka_key_record_create;
 
 const TEXT: &[u8] = b"what a card signs\n";
 
 /// A new RSA key under a label.
 fn store(facility: &Facility, label: &str) {
     let skeleton = rsa_skeleton(facility, 2048);
-    let reply = facility.call(0, &rsa_generate(&skeleton)).unwrap();
+    let reply = facility.ask(0, &rsa_generate(&skeleton)).unwrap();
     assert!(reply.codes().has_output(), "PKA_Key_Generate: {}", reply.codes());
-    let token = reply.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
     let field = Label::new(label).unwrap().to_field();
     let new = pka_key_record_create::Ask::new();
-    let ask = pka_key_record_create::Ask { key_label: &field, key_token: &token, ..new };
+    let ask = pka_key_record_create::Ask {
+        key_label: &field,
+        key_token: reply.got().generated_key_identifier,
+        ..new
+    };
     let codes = facility.ask(0, &ask).unwrap().codes();
     assert!(codes.has_output(), "PKA_Key_Record_Create: {codes}");
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use system_tests::{Installation, rsa_generate, rsa_skeleton_for, settings};
 use wire::Label;
 use wire::control::Store;
-use wire::verb::pka_key_generate;
+use wire::verb::PkaUsage;
 
 fn names(given: &[&str]) -> Vec<Name> {
     given.iter().map(|name| Name::parse(name).unwrap()).collect()
@@ -26,11 +26,11 @@ fn installation() -> Installation {
     installation.until_ready();
     let facility = installation.facility();
     let record = |label: &str, skeleton: &[u8]| {
-        let made = facility.call(0, &rsa_generate(skeleton)).unwrap();
-        let token = made.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
-        facility.record_create(Store::Pka, &Label::new(label).unwrap(), &token).unwrap();
+        let made = facility.ask(0, &rsa_generate(skeleton)).unwrap();
+        let token = made.got().generated_key_identifier;
+        facility.record_create(Store::Pka, &Label::new(label).unwrap(), token).unwrap();
     };
-    record("WEB.RSA", &rsa_skeleton_for(&facility, 2048, b"TLS-ONLY"));
+    record("WEB.RSA", &rsa_skeleton_for(&facility, 2048, PkaUsage::TlsOnly));
     for (label, curve) in [
         ("WEB.P256", token::pka::ecc::EccCurve::P256),
         ("WEB.P384", token::pka::ecc::EccCurve::P384),

@@ -10,10 +10,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use system_tests::{Installation, mac_key, settings};
 use tempfile::TempDir;
-use wire::frame::Arguments;
 use wire::role::GUEST;
 use wire::tenant::{Credential, Tenant};
-use wire::verb::{Verb, key_records_write as krw};
+use wire::verb::{RecordWriting, key_records_write as krw};
 use wire::{Label, code};
 
 mod lists;
@@ -212,16 +211,13 @@ fn code_text(codes: wire::Codes) -> String {
 fn a_label_is_a_key() {
     let (folder, installation) = (TempDir::new().unwrap(), installation());
     let facility = installation.facility();
-    let (token, label) = (mac_key(&facility), Label::new("TEST.MAC").unwrap().to_field());
-    let mut create = Arguments::new(Verb::KeyRecordsWrite);
-    create
-        .set_integer(krw::RULE_ARRAY_COUNT, 1)
-        .set_bytes(krw::RULE_ARRAY, b"CREATE  ")
-        .set_bytes(krw::KEY_LABEL_1, &label)
-        .set_integer(krw::KEY_TOKEN_1_LENGTH, token.len() as i64)
-        .set_bytes(krw::KEY_TOKEN_1, &token)
-        .set_bytes(krw::KEY_LABEL_2, &[b' '; 64]);
-    assert!(facility.call(0, &create).unwrap().codes().is_ok());
+    let create = krw::Ask {
+        key_label_1: &Label::new("TEST.MAC").unwrap().to_field(),
+        key_token_1: &mac_key(&facility),
+        key_label_2: &[b' '; 64],
+        ..krw::Ask::new(RecordWriting::Create)
+    };
+    assert!(facility.ask(0, &create).unwrap().codes().is_ok());
     let mut host = Host::start(&folder, installation.home.folder(), &[]);
     // The key has one length, and the MAC is one of two: what opened the label says so.
     assert_eq!(host.answer("mac TEST.MAC"), code_text(code::KEY_USAGE));

@@ -164,7 +164,7 @@ fn client(home: &Path) {
         if key.is_empty() {
             key = mac_key(facility);
         }
-        let reply = facility.call(domain, &mac_request(&key, text)).expect("a card answers");
+        let reply = facility.ask(domain, &mac_request(&key, text)).expect("a card answers");
         if domain == 0 {
             assert_eq!(mac_of(&reply), expected_mac(text), "the card answers rightly");
         }
@@ -173,7 +173,7 @@ fn client(home: &Path) {
         mac(&facility, 0, &small);
     }
     if done() {
-        let reply = facility.call(1, &system_tests::null()).expect("a card answers");
+        let reply = facility.ask(1, &system_tests::null()).expect("a card answers");
         assert!(reply.codes().is_ok());
     }
     if done() {

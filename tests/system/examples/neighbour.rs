@@ -19,7 +19,7 @@ use system_tests::{
 use wire::bounds::TEXT_BYTES_MAX;
 use wire::tenant::{Credential, Tenant};
 use wire::verb::{
-    Key, MdcMethod, SignatureFormat, digital_signature_generate, encipher, mdc_generate, pka_key_generate,
+    Key, MdcMethod, PkaUsage, SignatureFormat, digital_signature_generate, encipher, mdc_generate,
 };
 
 /// Threads of the guest, with a request each.
@@ -63,7 +63,7 @@ fn waits(
         let (begin, mut waits) = (Instant::now(), Vec::new());
         while waits.is_empty() || begin.elapsed() < span {
             let sent = Instant::now();
-            let reply = neighbour.call(0, &mac_request(key, text)).expect("a card answers");
+            let reply = neighbour.ask(0, &mac_request(key, text)).expect("a card answers");
             waits.push(sent.elapsed());
             assert_eq!(mac_of(&reply), expected_mac(text));
         }
@@ -92,9 +92,9 @@ fn main() -> ExitCode {
     let (guest, neighbour) = (open(guest.1), open(neighbour.1));
     let (key, text) = (mac_key(&neighbour), vec![0x5A; TEXT_BYTES_MAX]);
     let data_key = mac_key(&guest);
-    let skeleton = rsa_skeleton_for(&guest, 4096, b"SIG-ONLY");
-    let made = guest.call(0, &rsa_generate(&skeleton)).expect("a card generates keys");
-    let rsa = made.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
+    let skeleton = rsa_skeleton_for(&guest, 4096, PkaUsage::Signature);
+    let made = guest.ask(0, &rsa_generate(&skeleton)).expect("a card generates keys");
+    let rsa = made.got().generated_key_identifier.to_vec();
 
     let mdc = || {
         let ask =

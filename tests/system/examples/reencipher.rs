@@ -17,8 +17,7 @@ use std::time::{Duration, Instant};
 use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, program};
 use wire::Label;
 use wire::control::{OfficerOrder, OfficerReply, Part, Register, Store, purpose_of_part};
-use wire::frame::Arguments;
-use wire::verb::{Verb, clear_key_import_multiple as ckm};
+use wire::verb::{KeyAlgorithm, clear_key_import_multiple as ckm};
 
 const TEXT: &[u8; 64] = &[0x5A; 64];
 /// Threads that fill the key store.
@@ -99,16 +98,10 @@ fn fill(installation: &Installation, facility: &Facility, records: u64) {
 }
 
 fn aes_key(facility: &Facility) -> Vec<u8> {
-    let mut arguments = Arguments::new(Verb::ClearKeyImportMultiple);
-    arguments
-        .set_integer(ckm::RULE_ARRAY_COUNT, 1)
-        .set_bytes(ckm::RULE_ARRAY, b"AES     ")
-        .set_integer(ckm::CLEAR_KEY_LENGTH, 32)
-        .set_bytes(ckm::CLEAR_KEY, &[0x3C; 32])
-        .set_bytes(ckm::TARGET_KEY_IDENTIFIER, &[0; 64]);
-    let reply = facility.call(0, &arguments).expect("a card imports keys");
+    let ask = ckm::Ask { algorithm: Some(KeyAlgorithm::Aes), clear_key: &[0x3C; 32], ..ckm::Ask::new() };
+    let reply = facility.ask(0, &ask).expect("a card imports keys");
     assert!(reply.codes().has_output(), "{}", reply.codes());
-    reply.arguments().bytes(ckm::TARGET_KEY_IDENTIFIER).to_vec()
+    reply.got().target_key_identifier.to_vec()
 }
 
 fn change_keys(facility: &Facility) {
@@ -157,7 +150,7 @@ fn under_load(installation: &Installation, records: u64, threads: u64, act: impl
                     // An even number: a DES key.
                     let name = label((number % LABELS) * (records / LABELS).max(1) / 2 * 2).to_field();
                     let begun = Instant::now();
-                    let reply = facility.call(0, &mac_request(&name, TEXT));
+                    let reply = facility.ask(0, &mac_request(&name, TEXT));
                     times.push(u32::try_from(begun.elapsed().as_micros()).unwrap_or(u32::MAX));
                     let is_right =
                         reply.is_ok_and(|reply| reply.codes().has_output() && mac_of(&reply) == expected);

@@ -12,7 +12,7 @@ pub mod poison;
 pub mod raw;
 
 use facility::clear::{Clear, ClearKey};
-use facility::{Facility, FacilityError, Options, Reply};
+use facility::{Facility, FacilityError, Options, Reply, Ticket};
 use home::{Development, Home, Programs, Settings};
 use link::PidFd;
 use rustix::process::{Pid, Signal};
@@ -22,8 +22,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::control::{CardRow, CardState, Status};
-use wire::frame::Arguments;
-use wire::verb::{Verb, clear_key_import, mac_generate, pka_key_generate, pka_key_token_build};
+use wire::verb::{
+    Filled, MacFormat, MacMethod, PkaOutput, PkaTokenKind, PkaUsage, Room, Segment, TypedAsk,
+    clear_key_import, mac_generate, null, pka_key_generate, pka_key_token_build,
+};
 
 /// The number that every test home derives its master keys from.
 pub const SEED: u64 = 7;
@@ -330,26 +332,31 @@ pub fn mac_key(facility: &Facility) -> Vec<u8> {
 /// # Panics
 /// If a card refuses to import it.
 pub fn try_mac_key(facility: &Facility) -> Result<Vec<u8>, FacilityError> {
-    let mut arguments = Arguments::new(Verb::ClearKeyImport);
-    arguments
-        .set_bytes(clear_key_import::CLEAR_KEY, &CLEAR_KEY)
-        .set_bytes(clear_key_import::TARGET_KEY_IDENTIFIER, &[0; 64]);
-    let reply = facility.call(0, &arguments)?;
+    let reply =
+        facility.ask(0, &clear_key_import::Ask { clear_key: &CLEAR_KEY, ..clear_key_import::Ask::new() })?;
     assert!(reply.codes().has_output(), "Clear_Key_Import: {}", reply.codes());
-    Ok(reply.arguments().bytes(clear_key_import::TARGET_KEY_IDENTIFIER).to_vec())
+    Ok(reply.got().target_key_identifier.to_vec())
+}
+
+/// Sends a request of domain 0 and returns without waiting for its answer.
+///
+/// # Errors
+/// As [`Facility::submit`].
+pub fn submit(facility: &Facility, ask: &impl TypedAsk) -> Result<Ticket, FacilityError> {
+    facility.submit(0, &ask.arguments(&mut Filled::default()))
 }
 
 /// A request for the X9.9 MAC of a text; the key is a token or the field of a label.
-pub fn mac_request<'a>(key: &'a [u8], text: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::MacGenerate);
-    arguments
-        .set_bytes(mac_generate::KEY_IDENTIFIER, key)
-        .set_integer(mac_generate::TEXT_LENGTH, text.len() as i64)
-        .set_bytes(mac_generate::TEXT, text)
-        .set_integer(mac_generate::RULE_ARRAY_COUNT, 3)
-        .set_bytes(mac_generate::RULE_ARRAY, b"X9.9-1  ONLY    MACLEN8 ")
-        .set_bytes(mac_generate::CHAINING_VECTOR, &[0; 18]);
-    arguments
+pub fn mac_request<'a>(key: &'a [u8], text: &'a [u8]) -> mac_generate::Ask<'a> {
+    mac_generate::Ask {
+        key_identifier: key.into(),
+        text,
+        method: Some(MacMethod::X99),
+        segment: Some(Segment::Only),
+        format: Some(MacFormat::Bytes8),
+        chaining_vector: Some(&[0; 18]),
+        ..mac_generate::Ask::new()
+    }
 }
 
 /// The MAC that [`mac_request`] has to make, computed with the clear key in this process.
@@ -370,7 +377,8 @@ pub fn expected_mac(text: &[u8]) -> [u8; 8] {
 ///
 /// # Panics
 /// If the verb did not make one.
-pub fn mac_of(reply: &Reply) -> [u8; 8] {
+pub fn mac_of(reply: &impl AsRef<Reply>) -> [u8; 8] {
+    let reply = reply.as_ref();
     assert!(reply.codes().has_output(), "MAC_Generate: {}", reply.codes());
     reply.arguments().bytes(mac_generate::MAC)[..8].try_into().expect("eight bytes")
 }
@@ -380,44 +388,40 @@ pub fn mac_of(reply: &Reply) -> [u8; 8] {
 /// # Panics
 /// If the card does not build it.
 pub fn rsa_skeleton(facility: &Facility, bits: u16) -> Vec<u8> {
-    rsa_skeleton_for(facility, bits, b"KEY-MGMT")
+    rsa_skeleton_for(facility, bits, PkaUsage::KeyManagement)
 }
 
 /// As [`rsa_skeleton`], of a key with this usage keyword.
 ///
 /// # Panics
 /// If the card does not build it.
-pub fn rsa_skeleton_for(facility: &Facility, bits: u16, usage: &[u8; 8]) -> Vec<u8> {
+pub fn rsa_skeleton_for(facility: &Facility, bits: u16, usage: PkaUsage) -> Vec<u8> {
     // RSA-CRT: bits, n, e length, reserved, p, q, dp, dq, U lengths, then e.
     let mut values = Vec::new();
     for halfword in [bits, 0, 3, 0, 0, 0, 0, 0, 0] {
         values.extend_from_slice(&halfword.to_be_bytes());
     }
     values.extend_from_slice(&[1, 0, 1]);
-    let rules = [*b"RSA-CRT ", *usage].concat();
-    let mut arguments = Arguments::new(Verb::PkaKeyTokenBuild);
-    arguments
-        .set_integer(pka_key_token_build::RULE_ARRAY_COUNT, 2)
-        .set_bytes(pka_key_token_build::RULE_ARRAY, &rules)
-        .set_integer(pka_key_token_build::KEY_VALUES_STRUCTURE_LENGTH, values.len() as i64)
-        .set_bytes(pka_key_token_build::KEY_VALUES_STRUCTURE, &values)
-        .set_integer(pka_key_token_build::TOKEN_LENGTH, 3500);
-    let reply = facility.call(0, &arguments).expect("a card builds tokens");
+    let ask = pka_key_token_build::Ask {
+        usage: Some(usage),
+        key_values_structure: &values,
+        token: 3500,
+        ..pka_key_token_build::Ask::new(PkaTokenKind::Crt)
+    };
+    let reply = facility.ask(0, &ask).expect("a card builds tokens");
     assert!(reply.codes().has_output(), "PKA_Key_Token_Build: {}", reply.codes());
-    reply.arguments().bytes(pka_key_token_build::TOKEN).to_vec()
+    reply.got().token.to_vec()
 }
 
 /// A request for a new RSA key of this skeleton, under the home's master key.
-pub fn rsa_generate(skeleton: &[u8]) -> Arguments<'_> {
-    let mut arguments = Arguments::new(Verb::PkaKeyGenerate);
-    arguments
-        .set_integer(pka_key_generate::RULE_ARRAY_COUNT, 1)
-        .set_bytes(pka_key_generate::RULE_ARRAY, b"MASTER  ")
-        .set_integer(pka_key_generate::SKELETON_KEY_TOKEN_LENGTH, skeleton.len() as i64)
-        .set_bytes(pka_key_generate::SKELETON_KEY_TOKEN, skeleton)
-        .set_bytes(pka_key_generate::TRANSPORT_KEY_IDENTIFIER, &[0; 64])
-        .set_integer(pka_key_generate::GENERATED_KEY_IDENTIFIER_LENGTH, 3500);
-    arguments
+pub fn rsa_generate(skeleton: &[u8]) -> pka_key_generate::Ask<'_> {
+    pka_key_generate::Ask {
+        output: Some(PkaOutput::Master),
+        skeleton_key_token: skeleton.into(),
+        transport_key_identifier: (&[0; 64]).into(),
+        generated_key_identifier: Room::of(3500),
+        ..pka_key_generate::Ask::new()
+    }
 }
 
 /// Processor time that a process has used.
@@ -433,6 +437,6 @@ pub fn processor_time(pid: u32) -> Duration {
 }
 
 /// The request that costs nothing.
-pub fn null() -> Arguments<'static> {
-    Arguments::new(Verb::Null)
+pub fn null() -> null::Ask<'static> {
+    null::Ask::new()
 }

@@ -2,8 +2,9 @@
 
 use facility::{Facility, FacilityError};
 use wire::Codes;
-use wire::frame::Arguments;
-use wire::verb::{Verb, encrypted_pin_generate, encrypted_pin_verify, key_generate};
+use wire::verb::{
+    PinEncryptedMethod, PinVerifyMethod, encrypted_pin_generate, encrypted_pin_verify, key_generate,
+};
 
 /// A profile of ISO-0.
 const PROFILE: &[u8; 24] = b"ISO-0   NONE            ";
@@ -27,7 +28,7 @@ pub struct Verification {
     /// The key that verifies.
     verifying: Vec<u8>,
     /// The block of a PIN, of ISO-0.
-    block: Vec<u8>,
+    block: [u8; 8],
     /// The twelve digits of the PAN in it.
     pan: String,
     /// Table, validation data and offset.
@@ -40,8 +41,8 @@ impl Issuer {
     /// # Panics
     /// If cards do not make them.
     pub fn new(facility: &Facility) -> Self {
-        let [generating, _] = generated(facility, b"OP  ", ["PINGEN", ""]);
-        let [outbound, inbound] = generated(facility, b"OPOP", ["OPINENC", "IPINENC"]);
+        let [generating, _] = generated(facility, b"OP  ", [b"PINGEN  ", b"        "]);
+        let [outbound, inbound] = generated(facility, b"OPOP", [b"OPINENC ", b"IPINENC "]);
         Self { generating, outbound, inbound }
     }
 
@@ -61,23 +62,21 @@ impl Issuer {
     pub fn right_of(&self, facility: &Facility, validation: &str, pan: &str) -> Verification {
         use encrypted_pin_generate::*;
         let data = format!("{TABLE}{validation}{:16}", "");
-        let mut arguments = Arguments::new(Verb::EncryptedPinGenerate);
-        arguments
-            .set_bytes(PIN_GENERATING_KEY_IDENTIFIER, &self.generating)
-            .set_bytes(OUTBOUND_PIN_ENCRYPTING_KEY_IDENTIFIER, &self.outbound)
-            .set_integer(RULE_ARRAY_COUNT, 1)
-            .set_bytes(RULE_ARRAY, b"IBM-PIN ")
-            .set_integer(PIN_LENGTH, 4)
-            .set_bytes(DATA_ARRAY, data.as_bytes())
-            .set_bytes(PIN_PROFILE, PROFILE)
-            .set_bytes(PAN_DATA, pan.as_bytes())
-            .set_integer(SEQUENCE_NUMBER, 0);
-        let reply = facility.call(0, &arguments).expect("a card makes the block");
+        let ask = Ask {
+            pin_generating_key_identifier: (&self.generating).into(),
+            outbound_pin_encrypting_key_identifier: (&self.outbound).into(),
+            pin_length: 4,
+            data_array: exact(&data),
+            pin_profile: PROFILE,
+            pan_data: Some(exact(pan)),
+            ..Ask::new(PinEncryptedMethod::Ibm)
+        };
+        let reply = facility.ask(0, &ask).expect("a card makes the block");
         assert!(reply.codes().has_output(), "Encrypted_PIN_Generate: {}", reply.codes());
         Verification {
             inbound: self.inbound.clone(),
             verifying: self.generating.clone(),
-            block: reply.arguments().bytes(ENCRYPTED_PIN_BLOCK).to_vec(),
+            block: reply.got().encrypted_pin_block.try_into().expect("a block"),
             pan: pan.to_owned(),
             data: format!("{TABLE}{validation}{:16}", "0000"),
         }
@@ -121,45 +120,41 @@ impl Verification {
     }
 
     /// The request.
-    pub fn request(&self) -> Arguments<'_> {
-        use encrypted_pin_verify::*;
-        let mut arguments = Arguments::new(Verb::EncryptedPinVerify);
-        arguments
-            .set_bytes(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, &self.inbound)
-            .set_bytes(PIN_VERIFYING_KEY_IDENTIFIER, &self.verifying)
-            .set_bytes(INPUT_PIN_PROFILE, PROFILE)
-            .set_bytes(PAN_DATA, self.pan.as_bytes())
-            .set_bytes(ENCRYPTED_PIN_BLOCK, &self.block)
-            .set_integer(RULE_ARRAY_COUNT, 1)
-            .set_bytes(RULE_ARRAY, b"IBM-PINO")
-            .set_integer(PIN_CHECK_LENGTH, 4)
-            .set_bytes(DATA_ARRAY, self.data.as_bytes());
-        arguments
+    pub fn request(&self) -> encrypted_pin_verify::Ask<'_> {
+        encrypted_pin_verify::Ask {
+            input_pin_encrypting_key_identifier: (&self.inbound).into(),
+            pin_verifying_key_identifier: (&self.verifying).into(),
+            input_pin_profile: PROFILE,
+            pan_data: Some(exact(&self.pan)),
+            encrypted_pin_block: &self.block,
+            pin_check_length: 4,
+            data_array: exact(&self.data),
+            ..encrypted_pin_verify::Ask::new(PinVerifyMethod::IbmOffset)
+        }
     }
 
     /// What a card answers.
     pub fn codes(&self, facility: &Facility) -> Codes {
-        let answer: Result<_, FacilityError> = facility.call(0, &self.request());
+        let answer: Result<_, FacilityError> = facility.ask(0, &self.request());
         answer.map_or_else(|error| error.codes(), |reply| reply.codes())
     }
 }
 
+/// A field of fixed length.
+///
+/// # Panics
+/// If it has another length.
+fn exact<const N: usize>(field: &str) -> &[u8; N] {
+    field.as_bytes().try_into().expect("a field as long as it must be")
+}
+
 /// One key, or two of one value.
-fn generated(facility: &Facility, form: &[u8; 4], types: [&str; 2]) -> [Vec<u8>; 2] {
+fn generated(facility: &Facility, key_form: &[u8; 4], types: [&[u8; 8]; 2]) -> [Vec<u8>; 2] {
     use key_generate::*;
-    let types = types.map(|key_type| format!("{key_type:8}"));
-    let mut arguments = Arguments::new(Verb::KeyGenerate);
-    arguments
-        .set_bytes(KEY_FORM, form)
-        .set_bytes(KEY_LENGTH, b"DOUBLE  ")
-        .set_bytes(KEY_TYPE_1, types[0].as_bytes())
-        .set_bytes(KEY_TYPE_2, types[1].as_bytes())
-        .set_bytes(KEK_KEY_IDENTIFIER_1, &[0; 64])
-        .set_bytes(KEK_KEY_IDENTIFIER_2, &[0; 64])
-        .set_bytes(GENERATED_KEY_IDENTIFIER_1, &[0; 64])
-        .set_bytes(GENERATED_KEY_IDENTIFIER_2, &[0; 64]);
-    let reply = facility.call(0, &arguments).expect("a card generates keys");
+    let [key_type_1, key_type_2] = types;
+    let ask = Ask { key_form, key_length: b"DOUBLE  ", key_type_1, key_type_2, ..Ask::new() };
+    let reply = facility.ask(0, &ask).expect("a card generates keys");
     assert!(reply.codes().has_output(), "Key_Generate: {}", reply.codes());
-    let made = reply.arguments();
-    [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2].map(|at| made.bytes(at).to_vec())
+    let made = reply.got();
+    [made.generated_key_identifier_1, made.generated_key_identifier_2].map(<[u8]>::to_vec)
 }

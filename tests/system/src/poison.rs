@@ -2,7 +2,6 @@
 
 use crate::{Installation, copy_program, program, settings};
 use home::Settings;
-use wire::frame::Arguments;
 use wire::verb::{Verb, random_number_generate};
 
 /// The verb whose requests end cards.
@@ -28,12 +27,8 @@ impl Poison {
 }
 
 /// A request of which cards die.
-pub fn poison() -> Arguments<'static> {
-    let mut arguments = Arguments::new(POISON);
-    arguments
-        .set_bytes(random_number_generate::FORM, b"RANDOM  ")
-        .set_bytes(random_number_generate::RANDOM_NUMBER, &[0; 8]);
-    arguments
+pub fn poison() -> random_number_generate::Ask<'static> {
+    random_number_generate::Ask { form: b"RANDOM  ", ..random_number_generate::Ask::new() }
 }
 
 /// An installation with so many coprocessors, all of which die so.

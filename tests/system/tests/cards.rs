@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use system_tests::{
     Installation, PATIENCE, expected_mac, kill, mac_key, mac_of, mac_request, null, processor_time,
-    rsa_generate, rsa_skeleton, settings, signal,
+    rsa_generate, rsa_skeleton, settings, signal, submit,
 };
 use wire::code;
 use wire::control::{CardState, LevelLimit, Store};
-use wire::verb::{MacFormat, MacMethod, Verb};
+use wire::verb::{Filled, MacFormat, MacMethod, TypedAsk, Verb};
 
 /// Requests in flight when a card goes.
 const IN_FLIGHT: usize = 1000;
@@ -19,10 +19,10 @@ const IN_FLIGHT: usize = 1000;
 fn an_installation_serves() {
     let installation = Installation::new(2, 1);
     let facility = installation.facility();
-    assert_eq!(facility.call(0, &null()).unwrap().codes(), code::OK);
+    assert_eq!(facility.ask(0, &null()).unwrap().codes(), code::OK);
     let key = mac_key(&facility);
     for text in [&b"some text"[..], b"x", &[7; 4000], &[9; 100_000]] {
-        assert_eq!(mac_of(&facility.call(0, &mac_request(&key, text)).unwrap()), expected_mac(text));
+        assert_eq!(mac_of(&facility.ask(0, &mac_request(&key, text)).unwrap()), expected_mac(text));
     }
 }
 
@@ -66,7 +66,7 @@ fn all_are_answered(installation: &Installation, disturb: impl FnOnce()) {
     let texts = texts();
     let expected: Vec<[u8; 8]> = texts.iter().map(|text| expected_mac(text)).collect();
     let mut tickets: Vec<Ticket> =
-        texts.iter().map(|text| facility.submit(0, &mac_request(&key, text)).unwrap()).collect();
+        texts.iter().map(|text| submit(&facility, &mac_request(&key, text)).unwrap()).collect();
     assert_eq!(facility.in_flight(), IN_FLIGHT as u64);
     disturb();
     let mut answered = 0;
@@ -157,7 +157,8 @@ fn a_request_that_kills_every_card_fails_alone() {
             scope.spawn(|| {
                 let others = installation.facility();
                 let text = [5; 100];
-                let request = mac_request(&key, &text);
+                let (ask, mut filled) = (mac_request(&key, &text), Filled::default());
+                let request = ask.arguments(&mut filled);
                 let mut tickets: Vec<Ticket> = (0..8).map(|_| others.submit(0, &request).unwrap()).collect();
                 while !stop.load(Ordering::Relaxed) {
                     let index = Ticket::wait_any(&mut tickets).unwrap();
@@ -171,9 +172,9 @@ fn a_request_that_kills_every_card_fails_alone() {
         let died = std::iter::repeat_with(|| {
             let killer = Facility::open(installation.home.folder(), options.clone()).unwrap();
             for card in 0..2 {
-                let _ = killer.with_selection(Selection::card(card)).call(0, &null()).unwrap();
+                let _ = killer.with_selection(Selection::card(card)).ask(0, &null()).unwrap();
             }
-            let ticket = killer.submit(0, &rsa_generate(&skeleton)).unwrap();
+            let ticket = submit(&killer, &rsa_generate(&skeleton)).unwrap();
             let first = ticket.card().unwrap() as usize;
             let waiter = scope.spawn(move || ticket.wait());
             let sent_again = || {
@@ -201,7 +202,7 @@ fn a_request_that_kills_every_card_fails_alone() {
         );
     });
     assert!(answered.load(Ordering::Relaxed) > 0, "others were served meanwhile");
-    assert_eq!(facility.call(0, &null()).unwrap().codes(), code::OK);
+    assert_eq!(facility.ask(0, &null()).unwrap().codes(), code::OK);
 }
 
 /// Numbers that pass for generated ones and are not sound: see the test of them in `cca`.
@@ -210,29 +211,29 @@ const UNSOUND_BLOCK: &[u8] = include_bytes!("../../../crates/cca/tests/known/uns
 
 #[test]
 fn a_card_whose_result_fails_its_check_is_back_whatever_it_is_asked() {
-    use wire::frame::Arguments;
-    use wire::verb::digital_signature_generate as dsg;
+    use wire::verb::{SignatureFormat, digital_signature_generate as dsg};
     // The token is wrapped under the master key of this seed.
     let settings =
         home::Settings { development: Some(home::Development { insecure_seed: 1 }), ..settings(1, 0) };
     let mut installation = Installation::stopped(&settings);
     installation.start();
     let facility = installation.facility();
-    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-    arguments.set_integer(dsg::RULE_ARRAY_COUNT, 1).set_bytes(dsg::RULE_ARRAY, b"ZERO-PAD");
-    arguments.set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, UNSOUND_TOKEN.len() as i64);
-    arguments.set_bytes(dsg::PKA_PRIVATE_KEY_ID, UNSOUND_TOKEN);
-    arguments.set_integer(dsg::HASH_LENGTH, UNSOUND_BLOCK.len() as i64).set_bytes(dsg::HASH, UNSOUND_BLOCK);
-    arguments.set_integer(dsg::SIGNATURE_FIELD_LENGTH, 256);
+    let ask = dsg::Ask {
+        format: Some(SignatureFormat::ZeroPad),
+        pka_private_key_id: UNSOUND_TOKEN.into(),
+        hash: UNSOUND_BLOCK,
+        signature_field: 256,
+        ..dsg::Ask::new()
+    };
     for times in 1..=3 {
         let before = installation.until_ready()[0].pid;
-        let reply = facility.call(0, &arguments).unwrap();
+        let reply = facility.ask(0, &ask).unwrap();
         assert_eq!(reply.codes(), code::SELF_CHECK);
-        assert!(reply.arguments().bytes(dsg::SIGNATURE_FIELD).is_empty(), "withheld");
+        assert!(reply.got().signature_field.is_empty(), "withheld");
         let status = installation.until("another process is the card", |status| {
             status.cards[0].state == CardState::Ready && status.cards[0].pid != before
         });
         assert_eq!(status.cards[0].restarts, times);
-        assert_eq!(facility.call(0, &null()).unwrap().codes(), code::OK);
+        assert_eq!(facility.ask(0, &null()).unwrap().codes(), code::OK);
     }
 }

@@ -11,11 +11,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use system_tests::{Installation, PATIENCE, copy_program, expected_mac, mac_key, mac_of, mac_request, null};
+use system_tests::{
+    Installation, PATIENCE, copy_program, expected_mac, mac_key, mac_of, mac_request, null, submit,
+};
 use wire::Label;
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Store};
-use wire::frame::Arguments;
-use wire::verb::{Verb, clear_key_import};
+use wire::verb::clear_key_import;
 
 /// Where a process that plays a part finds its home.
 const HOME: &str = "SYSTEM_TEST_HOME";
@@ -38,7 +39,7 @@ fn home_of_the_part() -> Option<PathBuf> {
 /// Asserts that a client of its own is served, and correctly.
 fn is_served(facility: &Facility, key: &[u8]) {
     let text = [3; 50];
-    assert_eq!(mac_of(&facility.call(0, &mac_request(key, &text)).unwrap()), expected_mac(&text));
+    assert_eq!(mac_of(&facility.ask(0, &mac_request(key, &text)).unwrap()), expected_mac(&text));
 }
 
 /// Attaches a queue without the client library, and returns its descriptors.
@@ -170,7 +171,7 @@ fn part_of_a_client_that_dies() {
     let facility = Facility::open(&home, Options::default()).unwrap();
     let (key, text) = (mac_key(&facility), vec![1; 1 << 20]);
     let tickets: Vec<Ticket> =
-        (0..16).map(|_| facility.submit(0, &mac_request(&key, &text)).unwrap()).collect();
+        (0..16).map(|_| submit(&facility, &mac_request(&key, &text)).unwrap()).collect();
     println!("{IN_PLACE}");
     std::thread::sleep(PATIENCE);
     drop(tickets);
@@ -211,7 +212,7 @@ fn a_stranger_is_refused() {
     open_up(&installation.home.version_path(), 0o644);
     open_up(&installation.home.guest_socket(), 0o666);
     is_refused();
-    assert!(installation.facility().call(0, &null()).is_ok());
+    assert!(installation.facility().ask(0, &null()).is_ok());
 }
 
 #[test]
@@ -250,12 +251,12 @@ fn a_server_that_loads_keys_and_then_forks_works() {
     let (field, text) = (label.to_field(), [6; 30]);
     let works = |facility: &Facility| {
         (0..20).all(|_| {
-            let reply = facility.call(0, &mac_request(&field, &text));
+            let reply = facility.ask(0, &mac_request(&field, &text));
             reply.is_ok_and(|reply| mac_of(&reply) == expected_mac(&text))
         })
     };
     assert!(works(&facility));
-    let mut ticket = facility.submit(0, &mac_request(&field, &text)).unwrap();
+    let mut ticket = submit(&facility, &mac_request(&field, &text)).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
@@ -302,12 +303,8 @@ fn a_programs_memory_has_the_token_and_not_the_key() {
         let byte = random.array::<1>()[0] & 0xFE;
         byte | u8::from(byte.count_ones().is_multiple_of(2))
     });
-    let mut import = Arguments::new(Verb::ClearKeyImport);
-    import
-        .set_bytes(clear_key_import::CLEAR_KEY, &clear)
-        .set_bytes(clear_key_import::TARGET_KEY_IDENTIFIER, &[0; 64]);
-    let reply = facility.call(0, &import).unwrap();
-    let token = reply.arguments().bytes(clear_key_import::TARGET_KEY_IDENTIFIER).to_vec();
+    let import = clear_key_import::Ask { clear_key: &clear, ..clear_key_import::Ask::new() };
+    let token = facility.ask(0, &import).unwrap().got().target_key_identifier.to_vec();
     for (key, is_clear) in [(&token[..], false), (&clear[..], true)] {
         let mut program =
             play("clients::part_of_a_program_with_a_key", installation.home.folder(), |command| {
@@ -352,7 +349,7 @@ fn part_of_a_program_with_a_key() {
     if std::env::var(IS_CLEAR).unwrap() == "false" {
         let facility = Facility::open(&home, Options::default()).unwrap();
         for number in 0..100 {
-            mac_of(&facility.call(0, &mac_request(&key, &[number; 50])).unwrap());
+            mac_of(&facility.ask(0, &mac_request(&key, &[number; 50])).unwrap());
         }
     }
     println!("{IN_PLACE}");

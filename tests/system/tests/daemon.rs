@@ -11,6 +11,7 @@ use system_tests::{
 };
 use wire::Label;
 use wire::control::{CardState, Refusal, Store};
+use wire::verb::{Filled, TypedAsk};
 
 fn label(number: usize) -> Label {
     Label::new(&format!("KEY.N{number}")).unwrap()
@@ -31,7 +32,7 @@ fn a_daemon_killed_and_restarted_under_load_loses_nothing() {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     let text = answered.load(Ordering::Relaxed).to_le_bytes();
-                    let reply = facility.call(0, &mac_request(&field, &text)).unwrap();
+                    let reply = facility.ask(0, &mac_request(&field, &text)).unwrap();
                     assert_eq!(mac_of(&reply), expected_mac(&text));
                     answered.fetch_add(1, Ordering::Relaxed);
                 }
@@ -72,7 +73,7 @@ fn a_daemon_killed_and_restarted_under_load_loses_nothing() {
     }
     // New queues and new labels come from the new daemon.
     let field = acknowledged[0].to_field();
-    let reply = installation.facility().call(0, &mac_request(&field, b"new")).unwrap();
+    let reply = installation.facility().ask(0, &mac_request(&field, b"new")).unwrap();
     assert_eq!(mac_of(&reply), expected_mac(b"new"));
 }
 
@@ -110,7 +111,7 @@ fn part_of_attaching() {
         let text: Vec<u8> = [who, answered].iter().flat_map(|part| part.to_le_bytes()).collect();
         let asked = Facility::open(&home, Options::default()).and_then(|facility| {
             let key = try_mac_key(&facility)?;
-            facility.call(0, &mac_request(&key, &text))
+            facility.ask(0, &mac_request(&key, &text))
         });
         match asked {
             Ok(reply) => {
@@ -132,12 +133,13 @@ fn a_stopped_daemon_holds_up_no_request_and_goes_on() {
     let key = mac_key(&facility);
     facility.record_create(Store::Des, &label(0), &key).unwrap();
     let field = label(0).to_field();
-    let served = || mac_of(&facility.call(0, &mac_request(&field, b"text")).unwrap());
+    let served = || mac_of(&facility.ask(0, &mac_request(&field, b"text")).unwrap());
     assert_eq!(served(), expected_mac(b"text"));
     signal(installation.daemon_pid(), Signal::STOP);
     // More than one at a time, so that the daemon would be asked for more queues.
     let begin = Instant::now();
-    let request = mac_request(&field, b"text");
+    let (ask, mut filled) = (mac_request(&field, b"text"), Filled::default());
+    let request = ask.arguments(&mut filled);
     let mut tickets: Vec<Ticket> = (0..8).map(|_| facility.submit(0, &request).unwrap()).collect();
     for _ in 0..5000 {
         let index = Ticket::wait_any(&mut tickets).unwrap();
@@ -183,7 +185,7 @@ fn a_full_disk_under_the_key_store_is_said_and_survived() {
     assert!(full.to_string().contains("full"), "{full}");
     // Keys are served meanwhile, from what is there.
     let field = label(0).to_field();
-    let served = facility.call(0, &mac_request(&field, b"meanwhile")).unwrap();
+    let served = facility.ask(0, &mac_request(&field, b"meanwhile")).unwrap();
     assert_eq!(mac_of(&served), expected_mac(b"meanwhile"));
     limit(before.current);
     facility.record_create(Store::Des, &label(9999), &key).unwrap();
@@ -200,7 +202,7 @@ fn a_second_daemon_of_a_home_ends_and_says_why() {
     let first = installation.daemon_pid();
     let said = installation.try_start().unwrap_err();
     assert!(said.contains("exit status: 3") && said.contains(&first.to_string()), "{said}");
-    assert_eq!(facility.call(0, &null()).unwrap().codes(), wire::code::OK);
+    assert_eq!(facility.ask(0, &null()).unwrap().codes(), wire::code::OK);
     assert_eq!(installation.until_ready()[0].pid, cards[0].pid);
     assert_eq!(facility.status().unwrap().daemon_pid, first);
 }
@@ -213,7 +215,7 @@ fn clients_that_start_the_daemon_at_once_get_one() {
     assert!(not_running.to_string().contains("cryptand serve --home"), "{not_running}");
     let open = || {
         let facility = Facility::open(installation.home.folder(), options.clone()).unwrap();
-        assert_eq!(facility.call(0, &null()).unwrap().codes(), wire::code::OK);
+        assert_eq!(facility.ask(0, &null()).unwrap().codes(), wire::code::OK);
         facility.status().unwrap().daemon_pid
     };
     let pids: Vec<u32> = std::thread::scope(|scope| {
@@ -266,7 +268,7 @@ fn bad_settings_are_refused_by_name_and_change_nothing() {
         let error = facility.reload().unwrap_err();
         assert!(error.to_string().contains(named), "{to}: {error}");
         assert!(matches!(error, FacilityError::Refused { .. }), "{to}: {error}");
-        assert_eq!(facility.call(0, &null()).unwrap().codes(), wire::code::OK);
+        assert_eq!(facility.ask(0, &null()).unwrap().codes(), wire::code::OK);
     }
     std::fs::write(&path, good.replace("coprocessors = 1", "coprocessors = 2")).unwrap();
     facility.reload().unwrap();

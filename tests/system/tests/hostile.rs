@@ -3,7 +3,7 @@
 use facility::{Facility, FacilityError, Options, Ran, Selection, Ticket};
 use std::time::{Duration, Instant};
 use system_tests::hostile::{Lie, lying};
-use system_tests::{Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request};
+use system_tests::{Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, submit};
 use wire::control::CardState;
 use wire::verb::Verb;
 
@@ -33,7 +33,7 @@ fn errors(lie: Lie, is_expected: impl Fn(&FacilityError) -> bool) -> (Installati
     let key = mac_key(&honest);
     for number in 0..ASKED {
         let text = number.to_le_bytes();
-        let error = liar.call(0, &mac_request(&key, &text)).map(|reply| reply.codes()).unwrap_err();
+        let error = liar.ask(0, &mac_request(&key, &text)).map(|reply| reply.codes()).unwrap_err();
         assert!(is_expected(&error), "{lie:?}: {error:?}");
         // That it did not run is said only where that is known.
         let is_refusal = matches!(
@@ -44,7 +44,7 @@ fn errors(lie: Lie, is_expected: impl Fn(&FacilityError) -> bool) -> (Installati
         );
         assert_eq!(error.ran() == Ran::No, is_refusal, "{lie:?}: {error}");
         assert_eq!(error.to_string().contains("it may have run"), !is_refusal, "{lie:?}: {error}");
-        assert_eq!(mac_of(&honest.call(0, &mac_request(&key, &text)).unwrap()), expected_mac(&text));
+        assert_eq!(mac_of(&honest.ask(0, &mac_request(&key, &text)).unwrap()), expected_mac(&text));
     }
     (installation, key)
 }
@@ -56,7 +56,7 @@ fn is_served((installation, key): (Installation, Vec<u8>), is_expected: impl Fn(
     let mut served = 0;
     while served < 50 {
         assert!(Instant::now() < end, "{served} requests were served");
-        match both.call(0, &mac_request(&key, b"both")) {
+        match both.ask(0, &mac_request(&key, b"both")) {
             Ok(reply) => {
                 assert_eq!(mac_of(&reply), expected_mac(b"both"));
                 served += 1;
@@ -113,7 +113,7 @@ fn a_ticket_is_not_waited_for_longer_than_asked_either() {
     let (_installation, liar, honest) = installation(Lie::Silence);
     let key = mac_key(&honest);
     let mut tickets: Vec<Ticket> =
-        (0..ASKED).map(|_| liar.submit(0, &mac_request(&key, b"text")).unwrap()).collect();
+        (0..ASKED).map(|_| submit(&liar, &mac_request(&key, b"text")).unwrap()).collect();
     let mut failed = 0;
     while let Some(index) = Ticket::wait_any(&mut tickets) {
         let error = tickets[index].try_wait().unwrap().unwrap_err();

@@ -8,10 +8,12 @@ use system_tests::{
 use wire::bounds::TEXT_BYTES_MAX;
 use wire::code;
 use wire::control::CardRow;
-use wire::frame::{Argument, Arguments};
+use wire::frame::Arguments;
 use wire::verb::{
-    Direction, Executor, Kind, Length, TABLE, Verb, clear_key_import_multiple, digital_signature_generate,
-    mac_generate, one_way_hash, pka_key_generate, symmetric_algorithm_encipher,
+    AesAlgorithm, AesKeyRule, AesMethod, AesPosition, Direction, Executor, Filled, HashMethod, Key,
+    KeyAlgorithm, Kind, Length, Room, SignatureFormat, SignatureHash, TABLE, TypedAsk, Verb,
+    clear_key_import_multiple, digital_signature_generate, mac_generate, one_way_hash,
+    symmetric_algorithm_encipher,
 };
 use wire::{Codes, KeyReference, Label};
 
@@ -22,8 +24,16 @@ fn are_unharmed(installation: &Installation, cards: &[CardRow]) {
     }
 }
 
-fn codes(facility: &Facility, arguments: &Arguments<'_>) -> Codes {
-    facility.call(0, arguments).unwrap().codes()
+fn codes(facility: &Facility, ask: &impl TypedAsk) -> Codes {
+    facility.ask(0, ask).unwrap().codes()
+}
+
+/// The codes of a request that is changed before it is sent.
+fn changed(facility: &Facility, ask: &impl TypedAsk, change: impl Fn(&mut Arguments<'_>)) -> Codes {
+    let mut filled = Filled::default();
+    let mut arguments = ask.arguments(&mut filled);
+    change(&mut arguments);
+    facility.call(0, &arguments).unwrap().codes()
 }
 
 #[test]
@@ -33,35 +43,32 @@ fn wrong_lengths_and_keywords_have_their_codes() {
     let facility = installation.facility();
     let key = mac_key(&facility);
     let text = [1; 16];
-    let changed = |change: &dyn Fn(&mut Arguments<'_>)| {
-        let mut arguments = mac_request(&key, &text);
-        change(&mut arguments);
-        codes(&facility, &arguments)
-    };
+    let mac = mac_request(&key, &text);
     for length in [-1, 17, i64::MAX, i64::MIN, TEXT_BYTES_MAX as i64 + 1] {
-        let answer = changed(&|arguments| {
+        let answer = changed(&facility, &mac, |arguments| {
             arguments.set_integer(mac_generate::TEXT_LENGTH, length);
         });
         assert!(answer.return_code >= 8, "text_length {length}: {answer}");
     }
-    let unknown = changed(&|arguments| {
+    let unknown = changed(&facility, &mac, |arguments| {
         arguments.set_bytes(mac_generate::RULE_ARRAY, b"X9.9-1  ONLY    WHATEVER");
     });
     assert_eq!(unknown, code::KEYWORD);
-    let twice = changed(&|arguments| {
+    let twice = changed(&facility, &mac, |arguments| {
         arguments.set_bytes(mac_generate::RULE_ARRAY, b"ONLY    FIRST   MACLEN8 ");
     });
     assert_eq!(twice, code::KEYWORD_COMBINATION);
     for count in [-1, 0x1_0000_0003, 17, i64::MAX] {
-        let answer = changed(&|arguments| {
+        let answer = changed(&facility, &mac, |arguments| {
             arguments.set_integer(mac_generate::RULE_ARRAY_COUNT, count);
         });
         assert!(answer.return_code >= 8, "rule_array_count {count}: {answer}");
     }
-    let mut hash = Arguments::new(Verb::OneWayHash);
-    hash.set_integer(one_way_hash::RULE_ARRAY_COUNT, 1).set_bytes(one_way_hash::RULE_ARRAY, b"SHA-0   ");
-    assert_eq!(codes(&facility, &hash), code::KEYWORD);
-    assert_eq!(mac_of(&facility.call(0, &mac_request(&key, &text)).unwrap()), expected_mac(&text));
+    let unknown = changed(&facility, &one_way_hash::Ask::new(HashMethod::Sha1), |arguments| {
+        arguments.set_bytes(one_way_hash::RULE_ARRAY, b"SHA-0   ");
+    });
+    assert_eq!(unknown, code::KEYWORD);
+    assert_eq!(mac_of(&facility.ask(0, &mac_request(&key, &text)).unwrap()), expected_mac(&text));
     are_unharmed(&installation, &cards);
 }
 
@@ -75,7 +82,7 @@ fn every_flipped_byte_of_a_token_is_noticed() {
         for flip in [0x01, 0x80, 0xFF] {
             let mut token = key.clone();
             token[at] ^= flip;
-            match facility.call(0, &mac_request(&token, b"text")) {
+            match facility.ask(0, &mac_request(&token, b"text")) {
                 // The first byte makes it a label.
                 Ok(reply) => {
                     assert!(reply.codes().return_code >= 8, "byte {at} ^ {flip:#x}: {}", reply.codes())
@@ -87,7 +94,7 @@ fn every_flipped_byte_of_a_token_is_noticed() {
             let mut token: [u8; 64] = token.try_into().unwrap();
             token::tvv::seal(&mut token);
             if at < 60
-                && let Ok(reply) = facility.call(0, &mac_request(&token, b"text"))
+                && let Ok(reply) = facility.ask(0, &mac_request(&token, b"text"))
                 && reply.codes().has_output()
             {
                 // The bit that forbids exporting a key does not change what it is.
@@ -105,32 +112,28 @@ fn every_flipped_byte_of_an_aes_token_is_noticed() {
     let installation = Installation::new(1, 0);
     let cards = installation.until_ready();
     let facility = installation.facility();
-    let mut import = Arguments::new(Verb::ClearKeyImportMultiple);
-    import
-        .set_integer(clear_key_import_multiple::RULE_ARRAY_COUNT, 1)
-        .set_bytes(clear_key_import_multiple::RULE_ARRAY, b"AES     ")
-        .set_integer(clear_key_import_multiple::CLEAR_KEY_LENGTH, 16)
-        .set_bytes(clear_key_import_multiple::CLEAR_KEY, &[0x2B; 16])
-        .set_bytes(clear_key_import_multiple::TARGET_KEY_IDENTIFIER, &[0; 64]);
-    let reply = facility.call(0, &import).unwrap();
+    let import = clear_key_import_multiple::Ask {
+        algorithm: Some(KeyAlgorithm::Aes),
+        clear_key: &[0x2B; 16],
+        ..clear_key_import_multiple::Ask::new()
+    };
+    let reply = facility.ask(0, &import).unwrap();
     assert!(reply.codes().has_output(), "Clear_Key_Import_Multiple: {}", reply.codes());
-    let key = reply.arguments().bytes(clear_key_import_multiple::TARGET_KEY_IDENTIFIER).to_vec();
+    let key = reply.got().target_key_identifier.to_vec();
     let encipher = |token: &[u8]| {
-        let mut arguments = Arguments::new(Verb::SymmetricAlgorithmEncipher);
-        arguments
-            .set_integer(symmetric_algorithm_encipher::RULE_ARRAY_COUNT, 4)
-            .set_bytes(symmetric_algorithm_encipher::RULE_ARRAY, b"AES     CBC     KEYIDENTINITIAL ")
-            .set_integer(symmetric_algorithm_encipher::KEY_LENGTH, token.len() as i64)
-            .set_bytes(symmetric_algorithm_encipher::KEY_IDENTIFIER, token)
-            .set_integer(symmetric_algorithm_encipher::BLOCK_SIZE, 16)
-            .set_integer(symmetric_algorithm_encipher::INITIALIZATION_VECTOR_LENGTH, 16)
-            .set_bytes(symmetric_algorithm_encipher::INITIALIZATION_VECTOR, &[0; 16])
-            .set_integer(symmetric_algorithm_encipher::CHAIN_DATA_LENGTH, 32)
-            .set_bytes(symmetric_algorithm_encipher::CHAIN_DATA, &[0; 32])
-            .set_integer(symmetric_algorithm_encipher::CLEAR_TEXT_LENGTH, 16)
-            .set_bytes(symmetric_algorithm_encipher::CLEAR_TEXT, &[1; 16])
-            .set_integer(symmetric_algorithm_encipher::CIPHER_TEXT_LENGTH, 16);
-        codes(&facility, &arguments)
+        let ask = symmetric_algorithm_encipher::Ask {
+            method: Some(AesMethod::Cbc),
+            key_rule: Some(AesKeyRule::Identifier),
+            part: Some(AesPosition::Initial),
+            key_identifier: token.into(),
+            block_size: 16,
+            initialization_vector: &[0; 16],
+            chain_data: Room::from(&[0; 32][..]),
+            clear_text: &[1; 16],
+            cipher_text: 16,
+            ..symmetric_algorithm_encipher::Ask::new(AesAlgorithm::Aes)
+        };
+        codes(&facility, &ask)
     };
     assert_eq!(encipher(&key), code::OK);
     for at in 0..key.len() {
@@ -148,23 +151,20 @@ fn every_flipped_byte_of_a_private_key_is_noticed() {
     let cards = installation.until_ready();
     let facility = installation.facility();
     let skeleton = rsa_skeleton(&facility, 1024);
-    let reply = facility.call(0, &rsa_generate(&skeleton)).unwrap();
+    let reply = facility.ask(0, &rsa_generate(&skeleton)).unwrap();
     assert!(reply.codes().has_output(), "PKA_Key_Generate: {}", reply.codes());
-    let key = reply.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
-    let hash = [3; 20];
+    let key = reply.got().generated_key_identifier.to_vec();
     let sign = |token: &[u8]| {
-        let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
-        arguments
-            .set_integer(digital_signature_generate::RULE_ARRAY_COUNT, 2)
-            .set_bytes(digital_signature_generate::RULE_ARRAY, b"X9.31   SHA-1   ")
-            .set_integer(digital_signature_generate::PKA_PRIVATE_KEY_ID_LENGTH, token.len() as i64)
-            .set_bytes(digital_signature_generate::PKA_PRIVATE_KEY_ID, token)
-            .set_integer(digital_signature_generate::HASH_LENGTH, 20)
-            .set_bytes(digital_signature_generate::HASH, &hash)
-            .set_integer(digital_signature_generate::SIGNATURE_FIELD_LENGTH, 256);
-        let reply = facility.call(0, &arguments).unwrap();
-        let signature = reply.arguments().bytes(digital_signature_generate::SIGNATURE_FIELD).to_vec();
-        (reply.codes(), signature)
+        let ask = digital_signature_generate::Ask {
+            format: Some(SignatureFormat::X931),
+            hash_method: Some(SignatureHash::Sha1),
+            pka_private_key_id: token.into(),
+            hash: &[3; 20],
+            signature_field: 256,
+            ..digital_signature_generate::Ask::new()
+        };
+        let reply = facility.ask(0, &ask).unwrap();
+        (reply.codes(), reply.got().signature_field.to_vec())
     };
     let (codes, signature) = sign(&key);
     assert!(codes.has_output() && !signature.is_empty(), "Digital_Signature_Generate: {codes}");
@@ -205,9 +205,9 @@ fn references_of_ones_own_making_open_nothing() {
     for round in 0..200 {
         let slot = if round % 2 == 0 { random.number() as u32 % 8 } else { random.number() as u32 };
         let generation = if round % 3 == 0 { random.number() % 16 } else { random.number() };
-        let mut arguments = mac_request(&key, b"text");
-        arguments.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(KeyReference { slot, generation }));
-        let error = facility.call(0, &arguments).unwrap_err();
+        let key_identifier = Key::Reference(KeyReference { slot, generation });
+        let ask = mac_generate::Ask { key_identifier, ..mac_request(&key, b"text") };
+        let error = facility.ask(0, &ask).unwrap_err();
         assert!(matches!(error, FacilityError::StaleKey { .. }), "{error}");
     }
     are_unharmed(&installation, &cards);

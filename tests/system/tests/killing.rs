@@ -8,7 +8,7 @@ use lab::faults::kill_cards;
 use seeded::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use system_tests::{Installation, expected_mac, kill, mac_key, mac_of, mac_request};
+use system_tests::{Installation, expected_mac, kill, mac_key, mac_of, mac_request, submit};
 use wire::control::CardState;
 
 /// Seconds where nothing else is asked for.
@@ -67,7 +67,7 @@ fn keep_asking(installation: &Installation, stop: &AtomicBool, answered: &[Atomi
     let texts: Vec<Vec<u8>> =
         (0..IN_FLIGHT).map(|number| [&number.to_le_bytes()[..], &[number as u8; 500]].concat()).collect();
     let expected: Vec<[u8; 8]> = texts.iter().map(|text| expected_mac(text)).collect();
-    let ask = |text: &[u8]| facility.submit(0, &mac_request(&key, text)).unwrap();
+    let ask = |text: &[u8]| submit(&facility, &mac_request(&key, text)).unwrap();
     let mut tickets: Vec<Ticket> = texts.iter().map(|text| ask(text)).collect();
     while let Some(index) = Ticket::wait_any(&mut tickets) {
         let reply = tickets[index].try_wait().unwrap().unwrap();

@@ -23,11 +23,11 @@ use wire::control::{
     CONTROL_VERSION, ClientReply, ClientRequest, MasterKeyName, OfficerOrder, Part as KeyPart, Record,
     Refusal, Register, Replacement, Sealed, Store, Upgrade, decode, encode,
 };
-use wire::frame::{Arguments, Outcome};
+use wire::frame::Outcome;
 use wire::pattern::{LabelPattern, LabelRule};
 use wire::tenant::{CardChange, Change, Credential, Tenant};
 use wire::uses::Uses;
-use wire::verb::Verb;
+use wire::verb::{Filled, TypedAsk, Verb};
 
 /// What the guest of the tenant `shop` shows.
 const SHOP: [u8; 32] = [1; 32];
@@ -94,7 +94,7 @@ impl Place {
     /// A neighbour's request is answered, and rightly.
     fn is_served(&self) {
         let text = b"a neighbour's text";
-        let reply = self.owner.call(0, &mac_request(&self.token, text)).unwrap();
+        let reply = self.owner.ask(0, &mac_request(&self.token, text)).unwrap();
         assert_eq!(mac_of(&reply), expected_mac(text));
     }
 
@@ -172,15 +172,13 @@ fn requests(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
 /// The payload by which the record of another tenant would be written.
 fn theft(token: &[u8]) -> Vec<u8> {
     use wire::verb::des_key_record_write as write;
-    let field = label("BANK.MAC").to_field();
-    let mut arguments = Arguments::new(Verb::DesKeyRecordWrite);
-    arguments.set_bytes(write::KEY_TOKEN, token).set_bytes(write::KEY_LABEL, &field);
-    payload_of(&arguments)
+    let key_label = &label("BANK.MAC").to_field();
+    payload_of(&write::Ask { key_label, key_token: token.try_into().unwrap(), ..write::Ask::new() })
 }
 
-fn payload_of(arguments: &Arguments<'_>) -> Vec<u8> {
+fn payload_of(ask: &impl TypedAsk) -> Vec<u8> {
     let mut payload = Vec::new();
-    arguments.write_request(&mut payload).unwrap();
+    ask.arguments(&mut Filled::default()).write_request(&mut payload).unwrap();
     payload
 }
 
@@ -447,7 +445,7 @@ fn queue_of(connection: &Connection) -> Queue {
 
 /// A request for a random number: its payload as the library would write it.
 fn honest() -> (Header, Vec<u8>) {
-    let payload = payload_of(&Arguments::new(Verb::Null));
+    let payload = payload_of(&system_tests::null());
     (Header::new(Verb::Null as u16, payload.len() as u32, 1), payload)
 }
 

@@ -12,8 +12,7 @@ use system_tests::{
     CLEAR_KEY, Installation, expected_mac, kill, mac_key, mac_of, mac_request, null, program,
 };
 use wire::control::{CardState, Store};
-use wire::frame::Arguments;
-use wire::verb::{Verb, clear_key_import, des_key_record_create, des_key_record_delete};
+use wire::verb::{RecordDeletion, clear_key_import, des_key_record_create, des_key_record_delete};
 use wire::{Label, code};
 
 /// Clients of the server, and what each has under way at once.
@@ -115,18 +114,18 @@ fn a_loop_makes_keys_under_labels_and_changes_records_beside_its_other_requests(
     let labels: Vec<Label> = (0..KEYS).map(|n| Label::new(&format!("LOOP.K{n}")).unwrap()).collect();
     let fields: Vec<_> = labels.iter().map(Label::to_field).collect();
     for (number, field) in fields.iter().enumerate() {
-        let mut create = Arguments::new(Verb::DesKeyRecordCreate);
-        create.set_bytes(des_key_record_create::KEY_LABEL, field);
-        completions.submit(number as u64, 0, &create).unwrap();
+        let create = des_key_record_create::Ask { key_label: field, ..des_key_record_create::Ask::new() };
+        completions.ask(number as u64, 0, &create).unwrap();
     }
     run(&mut completions, |number, reply| assert!(reply.codes().has_output(), "{number}: {}", reply.codes()));
     for (number, field) in fields.iter().enumerate() {
-        let mut import = Arguments::new(Verb::ClearKeyImport);
-        import
-            .set_bytes(clear_key_import::CLEAR_KEY, &CLEAR_KEY)
-            .set_bytes(clear_key_import::TARGET_KEY_IDENTIFIER, field);
-        completions.submit(number as u64, 0, &import).unwrap();
-        (0..20).for_each(|_| completions.submit(KEYS, 0, &null()).unwrap());
+        let import = clear_key_import::Ask {
+            clear_key: &CLEAR_KEY,
+            target_key_identifier: field.into(),
+            ..clear_key_import::Ask::new()
+        };
+        completions.ask(number as u64, 0, &import).unwrap();
+        (0..20).for_each(|_| completions.ask(KEYS, 0, &null()).unwrap());
     }
     let mut others = 0;
     run(&mut completions, |number, reply| {
@@ -144,17 +143,16 @@ fn a_loop_makes_keys_under_labels_and_changes_records_beside_its_other_requests(
     installation.start();
     installation.until_ready();
     for (number, field) in fields.iter().enumerate() {
-        completions.submit(number as u64, 0, &mac_request(field, b"kept")).unwrap();
+        completions.ask(number as u64, 0, &mac_request(field, b"kept")).unwrap();
     }
     run(&mut completions, |_, reply| assert_eq!(mac_of(reply), expected_mac(b"kept")));
-    let mut delete = Arguments::new(Verb::DesKeyRecordDelete);
-    delete
-        .set_integer(des_key_record_delete::RULE_ARRAY_COUNT, 1)
-        .set_bytes(des_key_record_delete::RULE_ARRAY, b"LABEL-DL")
-        .set_bytes(des_key_record_delete::KEY_IDENTIFIER, &fields[0]);
-    completions.submit(0, 0, &delete).unwrap();
+    let delete = des_key_record_delete::Ask {
+        key_identifier: &fields[0],
+        ..des_key_record_delete::Ask::new(RecordDeletion::Record)
+    };
+    completions.ask(0, 0, &delete).unwrap();
     run(&mut completions, |_, reply| assert!(reply.codes().has_output(), "{}", reply.codes()));
-    completions.submit(0, 0, &mac_request(&fields[0], b"gone")).unwrap();
+    completions.ask(0, 0, &mac_request(&fields[0], b"gone")).unwrap();
     run(&mut completions, |_, reply| assert_eq!(reply.codes(), code::LABEL_NOT_FOUND));
 }
 
@@ -166,12 +164,12 @@ fn in_a_child_of_fork_every_request_of_a_loop_is_said_to_be_the_parents() {
     let key = mac_key(&facility);
     let mut completions = facility.completions().unwrap();
     let mut reply = Reply::new();
-    completions.submit(0, 0, &null()).unwrap();
+    completions.ask(0, 0, &null()).unwrap();
     while completions.collect(&mut reply).is_none() {
         completions.wait(None);
     }
     for number in 0..5 {
-        completions.submit(number, 0, &mac_request(&key, b"fork")).unwrap();
+        completions.ask(number, 0, &mac_request(&key, b"fork")).unwrap();
     }
     // SAFETY: the child uses this thread's values only, allocates (glibc's allocator works after fork), and
     // ends without running anything else.
@@ -181,11 +179,11 @@ fn in_a_child_of_fork_every_request_of_a_loop_is_said_to_be_the_parents() {
             while let Some((_, answer)) = completions.collect(&mut reply) {
                 told += i32::from(matches!(answer, Err(FacilityError::Forked { .. })));
             }
-            let refused = completions.submit(9, 0, &null());
+            let refused = completions.ask(9, 0, &null());
             told += i32::from(matches!(refused, Err(FacilityError::Forked { .. })));
             // One of its own serves it.
             let answered = facility.completions().ok().and_then(|mut own| {
-                own.submit(1, 0, &mac_request(&key, b"fork")).ok()?;
+                own.ask(1, 0, &mac_request(&key, b"fork")).ok()?;
                 loop {
                     match own.collect(&mut reply) {
                         Some(ended) => break ended.1.ok(),

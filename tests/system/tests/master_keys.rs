@@ -75,7 +75,7 @@ fn a_new_key_reaches_every_card_though_one_is_stopped_and_the_daemon_dies() {
             let token = mac_key(&on(maker));
             assert_eq!(token[8..16], pattern.name(), "card {maker} wraps under the new key");
             for token in [token, before.clone()] {
-                let reply = on(user).call(0, &mac_request(&token, TEXT)).unwrap();
+                let reply = on(user).ask(0, &mac_request(&token, TEXT)).unwrap();
                 assert_eq!(mac_of(&reply), expected_mac(TEXT));
             }
         }
@@ -137,7 +137,7 @@ fn no_change_of_master_keys_loses_a_record() {
             let mut calls = 0;
             while !stop.load(Ordering::Relaxed) {
                 let name = label(calls % 300).to_field();
-                let reply = installation.facility().call(0, &mac_request(&name, TEXT)).unwrap();
+                let reply = installation.facility().ask(0, &mac_request(&name, TEXT)).unwrap();
                 assert!(reply.codes().has_output(), "{}", reply.codes());
                 assert_eq!(mac_of(&reply), expected_mac(TEXT));
                 calls += 1;
@@ -154,7 +154,7 @@ fn no_change_of_master_keys_loses_a_record() {
     let (done, said) = cryptand(&installation, &["master-key", "set"]);
     assert!(done, "{said}");
     // Under the key before the last there is nothing; under the old one all still are, and serve.
-    let reply = facility.call(0, &mac_request(&label(7).to_field(), TEXT)).unwrap();
+    let reply = facility.ask(0, &mac_request(&label(7).to_field(), TEXT)).unwrap();
     assert_eq!(mac_of(&reply), expected_mac(TEXT));
     assert_eq!(under().elsewhere, 0);
 
@@ -213,7 +213,7 @@ fn a_reencipherment_that_is_killed_after_any_write_leaves_each_record_under_one_
             let name = (description.register(), description.pattern());
             let is = |key: MasterKeyName| name == (Some(key.register), Some(key.pattern));
             assert!(is(current) != is(old), "{}: {name:?}", record.label);
-            let reply = facility.call(0, &mac_request(&record.label.to_field(), TEXT)).unwrap();
+            let reply = facility.ask(0, &mac_request(&record.label.to_field(), TEXT)).unwrap();
             assert_eq!(mac_of(&reply), expected_mac(TEXT));
         }
         let left = count(old);

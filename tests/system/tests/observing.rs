@@ -30,7 +30,7 @@ fn what_a_client_does_is_seen_by_an_observer() {
     // A card records a batch once it has answered it.
     let before = until(|| observed.snapshot(), |now| now.total.counts.requests == 1);
     for _ in 0..100 {
-        let _ = facility.call(0, &mac_request(&key, &[7; 64])).unwrap();
+        let _ = facility.ask(0, &mac_request(&key, &[7; 64])).unwrap();
     }
     let mac = Verb::MacGenerate.slot();
     let of_verb =
@@ -53,11 +53,11 @@ fn samples_outlive_the_daemon_and_end_with_their_card() {
     let mut installation = Installation::new(0, 1);
     let cards = installation.until_ready();
     let facility = installation.facility();
-    let _ = facility.call(0, &null()).unwrap();
+    let _ = facility.ask(0, &null()).unwrap();
     let observed = facility.observe(0).unwrap();
     installation.kill_daemon();
     // Without a daemon nothing changes for who holds a handle.
-    let _ = facility.call(0, &null()).unwrap();
+    let _ = facility.ask(0, &null()).unwrap();
     until(|| observed.snapshot(), |now| now.total.counts.requests == 2);
     installation.start();
     installation.until_ready();

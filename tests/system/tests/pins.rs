@@ -19,7 +19,7 @@ const PER_DAY: u32 = 10;
 fn orders_obeyed(installation: &Installation, cards: u32) -> Vec<Facility> {
     let fresh = |card| {
         let fresh = installation.facility().with_selection(Selection::card(card));
-        assert!(fresh.call(0, &null()).unwrap().codes().has_output());
+        assert!(fresh.ask(0, &null()).unwrap().codes().has_output());
         fresh
     };
     (0..cards).map(fresh).collect()

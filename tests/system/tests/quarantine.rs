@@ -5,7 +5,9 @@ use rustix::process::Signal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 use system_tests::poison::{Poison, poison, poisoned};
-use system_tests::{Installation, PATIENCE, expected_mac, kill, mac_key, mac_of, mac_request, signal};
+use system_tests::{
+    Installation, PATIENCE, expected_mac, kill, mac_key, mac_of, mac_request, signal, submit,
+};
 use wire::code;
 use wire::control::{CardState, Refusal};
 use wire::tenant::{ConfinedRow, Confinement, Credential, Tenant};
@@ -54,7 +56,7 @@ fn beside_neighbour(installation: &Installation, may_fail: bool, meanwhile: impl
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 let texts: Vec<[u8; 8]> = (0_u64..16).map(u64::to_le_bytes).collect();
-                let sent = texts.iter().map(|text| neighbour.submit(0, &mac_request(&key, text)));
+                let sent = texts.iter().map(|text| submit(&neighbour, &mac_request(&key, text)));
                 for (text, ticket) in texts.iter().zip(sent.collect::<Vec<_>>()) {
                     match ticket.and_then(Ticket::wait) {
                         Ok(reply) => assert_eq!(mac_of(&reply), expected_mac(text)),
@@ -91,7 +93,7 @@ fn is_quarantine(error: &FacilityError) -> bool {
 /// Sends poison until it is refused, at most so often; the deaths that its answers told of.
 fn send_poison(hostile: &Facility, most: u32) -> Option<u32> {
     for sent in 0..most {
-        match hostile.call(0, &poison()) {
+        match hostile.ask(0, &poison()) {
             Ok(reply) => panic!("poison was answered: {}", reply.codes()),
             Err(error) if is_quarantine(&error) => {
                 assert_eq!((error.codes(), error.ran()), (code::QUARANTINED, Ran::No), "{error}");
@@ -135,10 +137,10 @@ fn a_tenant_that_ends_cards_is_refused_and_its_neighbour_is_served() {
         let deaths = restarts(&installation);
         // Nothing of it is taken any more: neither on queues that it has, nor on new ones.
         for _ in 0..20 {
-            assert!(is_quarantine(&hostile.call(0, &poison()).unwrap_err()));
-            assert!(is_quarantine(&hostile.call(0, &system_tests::null()).unwrap_err()));
+            assert!(is_quarantine(&hostile.ask(0, &poison()).unwrap_err()));
+            assert!(is_quarantine(&hostile.ask(0, &system_tests::null()).unwrap_err()));
         }
-        match facility_of(&installation, 1).call(0, &system_tests::null()) {
+        match facility_of(&installation, 1).ask(0, &system_tests::null()) {
             Err(FacilityError::Refused { refusal: Refusal::Quarantined { deaths, left_s }, .. }) => {
                 assert!((3..=8).contains(&deaths) && (1..=LONG_S).contains(&left_s), "{deaths} {left_s}");
             }
@@ -170,7 +172,7 @@ fn a_neighbour_that_is_there_at_every_death_is_served_throughout() {
             let mut round = 0;
             while round < 40 || (restarts(installation) < deaths && Instant::now() < end) {
                 round += 1;
-                let poisons: Vec<_> = (0..16).map(|_| hostile.submit(0, &poison())).collect();
+                let poisons: Vec<_> = (0..16).map(|_| submit(&hostile, &poison())).collect();
                 for sent in poisons {
                     quarantined |= sent.and_then(Ticket::wait).is_err_and(|error| is_quarantine(&error));
                 }
@@ -203,7 +205,7 @@ fn each_quarantine_is_twice_as_long_as_the_one_before_and_administrators_lift_it
             // At most one more request ends a card in each round after the first.
             let before = status.confined.first().map_or(0, |row| row.quarantines);
             if before < quarantine {
-                let _ = hostile.call(0, &poison());
+                let _ = hostile.ask(0, &poison());
             }
             status.confined.first().is_some_and(|row| row.quarantines == quarantine)
         });
@@ -212,7 +214,7 @@ fn each_quarantine_is_twice_as_long_as_the_one_before_and_administrators_lift_it
         installation.until("its time is over", |status| {
             status.confined.first().is_some_and(|row| row.confinement == Confinement::Apart)
         });
-        assert!(hostile.call(0, &system_tests::null()).unwrap().codes().has_output());
+        assert!(hostile.ask(0, &system_tests::null()).unwrap().codes().has_output());
     }
     // Rounded to whole seconds of the calendar.
     assert!(spans[0] <= 2 && (2..=3).contains(&spans[1]) && (4..=5).contains(&spans[2]), "{spans:?}");
@@ -220,7 +222,7 @@ fn each_quarantine_is_twice_as_long_as_the_one_before_and_administrators_lift_it
     owner.lift("hostile").unwrap();
     assert!(owner.status().unwrap().confined.is_empty());
     // All is forgotten: one death is none again.
-    assert!(!is_quarantine(&hostile.call(0, &poison()).unwrap_err()));
+    assert!(!is_quarantine(&hostile.ask(0, &poison()).unwrap_err()));
     installation.until("it was seen", |status| {
         status
             .confined
@@ -239,7 +241,7 @@ fn a_quarantine_is_lifted_while_it_lasts() {
     assert!(send_poison(&hostile, 6).is_some());
     installation.facility().lift("hostile").unwrap();
     let end = Instant::now() + PATIENCE;
-    while hostile.call(0, &system_tests::null()).is_err() {
+    while hostile.ask(0, &system_tests::null()).is_err() {
         assert!(Instant::now() < end, "it is refused still");
     }
 }
@@ -254,7 +256,7 @@ fn a_quarantine_outlasts_the_daemon_that_was_killed() {
     let after = row(&installation, "hostile").unwrap();
     assert_eq!((after.confinement, after.quarantines), (Confinement::Refused, 1));
     assert!(after.until_unix_s.abs_diff(before.until_unix_s) <= 1, "{before:?} {after:?}");
-    assert!(is_quarantine(&facility_of(&installation, 1).call(0, &poison()).unwrap_err()));
+    assert!(is_quarantine(&facility_of(&installation, 1).ask(0, &poison()).unwrap_err()));
 }
 
 #[test]
@@ -263,7 +265,7 @@ fn administrators_are_not_held_to_it() {
     let owner = installation.facility();
     assert_eq!(send_poison(&owner, 4), None);
     assert!(owner.status().unwrap().confined.is_empty());
-    assert!(owner.call(0, &system_tests::null()).unwrap().codes().has_output());
+    assert!(owner.ask(0, &system_tests::null()).unwrap().codes().has_output());
 }
 
 /// Ends the card in this way while a tenant's requests run on it, six times.
@@ -276,7 +278,7 @@ fn ended_by(installation: &Installation, how: fn(u32)) {
             // Always something in a pass: long texts, of which several are in flight.
             let text = vec![7; 100_000];
             while !stop.load(Ordering::Relaxed) {
-                let sent: Vec<_> = (0..8).map(|_| tenant.submit(0, &mac_request(&key, &text))).collect();
+                let sent: Vec<_> = (0..8).map(|_| submit(&tenant, &mac_request(&key, &text))).collect();
                 for ticket in sent.into_iter().flatten() {
                     let _ = ticket.wait();
                 }
@@ -305,7 +307,7 @@ fn what_people_and_the_kernel_end_is_held_against_nobody() {
     ended_by(&installation, |pid| signal(pid, Signal::STOP));
     assert!(installation.facility().status().unwrap().confined.is_empty());
     // Of a fault it is.
-    let _ = facility_of(&installation, 1).call(0, &poison());
+    let _ = facility_of(&installation, 1).ask(0, &poison());
     installation.until("two deaths are seen", |status| status.confined.iter().any(|row| row.deaths == 2));
 }
 

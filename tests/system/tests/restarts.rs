@@ -10,6 +10,7 @@ use system_tests::load::Stop;
 use system_tests::{Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, null, signal};
 use wire::Label;
 use wire::control::Store;
+use wire::verb::{Filled, TypedAsk};
 
 const RESTARTS: usize = 5;
 const LABEL: &str = "RESTART.MAC";
@@ -74,7 +75,7 @@ fn calls(all: &All, name: &'static str, facility: &Facility, key: &[u8]) {
     for number in (0_u64..).take_while(|_| all.goes_on()) {
         let text = number.to_le_bytes();
         let reply =
-            facility.call(0, &mac_request(key, &text)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            facility.ask(0, &mac_request(key, &text)).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(mac_of(&reply), expected_mac(&text));
         seen.one();
     }
@@ -82,7 +83,8 @@ fn calls(all: &All, name: &'static str, facility: &Facility, key: &[u8]) {
 
 fn tickets(all: &All, facility: &Facility, key: &[u8]) {
     let (_stop, mut seen) = (Stop(&all.stop), Seen::new("tickets", all));
-    let request = mac_request(key, b"ticket");
+    let (ask, mut filled) = (mac_request(key, b"ticket"), Filled::default());
+    let request = ask.arguments(&mut filled);
     let mut tickets: Vec<Ticket> = (0..UNDER_WAY).map(|_| facility.submit(0, &request).unwrap()).collect();
     while all.goes_on() {
         let index = Ticket::wait_any(&mut tickets).unwrap();
@@ -97,13 +99,13 @@ fn event_loop(all: &All, facility: &Facility, key: &[u8]) {
     let (_stop, mut seen) = (Stop(&all.stop), Seen::new("event loop", all));
     let mut completions = facility.completions().unwrap();
     let mut reply = Reply::new();
-    (0..UNDER_WAY).for_each(|number| completions.submit(number, 0, &mac_request(key, b"loop")).unwrap());
+    (0..UNDER_WAY).for_each(|number| completions.ask(number, 0, &mac_request(key, b"loop")).unwrap());
     while all.goes_on() {
         while let Some((number, answer)) = completions.collect(&mut reply) {
             answer.unwrap_or_else(|error| panic!("event loop: {error}"));
             assert_eq!(mac_of(&reply), expected_mac(b"loop"));
             seen.one();
-            completions.submit(number, 0, &mac_request(key, b"loop")).unwrap();
+            completions.ask(number, 0, &mac_request(key, b"loop")).unwrap();
         }
         completions.wait(Some(Duration::from_millis(100)));
     }
@@ -160,5 +162,5 @@ fn stopped_and_started_under_load_it_is_a_pause() {
     let pauses = all.pauses.into_inner().unwrap();
     println!("longest pause of each client over {RESTARTS} restarts: {pauses:?}");
     assert_eq!(pauses.len(), 6);
-    assert_eq!(facility.call(0, &null()).unwrap().codes(), wire::code::OK);
+    assert_eq!(facility.ask(0, &null()).unwrap().codes(), wire::code::OK);
 }

@@ -8,16 +8,16 @@ use system_tests::{
     Installation, expected_mac, mac_key, mac_of, mac_request, null, rsa_generate, rsa_skeleton_for, settings,
 };
 use wire::control::{Store, TokenForm, TokenForms};
-use wire::frame::{Argument, Arguments};
 use wire::pattern::{LabelPattern, LabelRule};
 use wire::role::{GUEST, TLS_SERVER};
 use wire::tenant::{Credential, Tenant};
 use wire::uses::Uses;
 use wire::verb::{
-    digital_signature_generate, encipher, key_generate, mac_generate, mac_verify, pka_key_generate,
-    pka_public_key_extract, tls_premaster,
+    DesMethod, Key, MacFormat, MacMethod, PkaUsage, Segment, SignatureFormat, SignatureHash,
+    digital_signature_generate, encipher, key_generate, mac_generate, mac_verify, pka_public_key_extract,
+    tls_premaster,
 };
-use wire::{Label, Verb, code};
+use wire::{KeyReference, Label, code};
 
 const CARDS: u32 = 2;
 const TEXT: &[u8] = b"a text of 24 characters.";
@@ -95,7 +95,7 @@ impl Place {
     fn orders_obeyed(&self) {
         for card in 0..CARDS {
             let fresh = self.installation.facility().with_selection(Selection::card(card));
-            assert!(fresh.call(0, &null()).unwrap().codes().has_output());
+            assert!(fresh.ask(0, &null()).unwrap().codes().has_output());
         }
     }
 }
@@ -104,35 +104,43 @@ fn label(text: &str) -> Label {
     Label::new(text).unwrap()
 }
 
-fn verify_request<'a>(key: &'a [u8], text: &'a [u8], mac: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::MacVerify);
-    arguments
-        .set_bytes(mac_verify::KEY_IDENTIFIER, key)
-        .set_integer(mac_verify::TEXT_LENGTH, text.len() as i64)
-        .set_bytes(mac_verify::TEXT, text)
-        .set_integer(mac_verify::RULE_ARRAY_COUNT, 3)
-        .set_bytes(mac_verify::RULE_ARRAY, b"X9.9-1  ONLY    MACLEN8 ")
-        .set_bytes(mac_verify::CHAINING_VECTOR, &[0; 18])
-        .set_bytes(mac_verify::MAC, mac);
-    arguments
+fn verify_request<'a>(key: &'a [u8], text: &'a [u8], mac: &'a [u8]) -> mac_verify::Ask<'a> {
+    mac_verify::Ask {
+        key_identifier: key.into(),
+        text,
+        method: Some(MacMethod::X99),
+        segment: Some(Segment::Only),
+        format: Some(MacFormat::Bytes8),
+        chaining_vector: Some(&[0; 18]),
+        mac,
+        ..mac_verify::Ask::new()
+    }
 }
 
-fn encipher_request<'a>(key: &'a [u8], text: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::Encipher);
-    arguments
-        .set_bytes(encipher::KEY_IDENTIFIER, key)
-        .set_integer(encipher::TEXT_LENGTH, text.len() as i64)
-        .set_bytes(encipher::PLAINTEXT, text)
-        .set_bytes(encipher::INITIALIZATION_VECTOR, &[0; 8])
-        .set_integer(encipher::RULE_ARRAY_COUNT, 1)
-        .set_bytes(encipher::RULE_ARRAY, b"CBC     ")
-        .set_bytes(encipher::CHAINING_VECTOR, &[0; 18]);
-    arguments
+fn encipher_request<'a>(key: &'a [u8], text: &'a [u8]) -> encipher::Ask<'a> {
+    encipher::Ask {
+        key_identifier: key.into(),
+        plaintext: text,
+        initialization_vector: Some(&[0; 8]),
+        method: Some(DesMethod::Cbc),
+        chaining_vector: Some(&[0; 18]),
+        ..encipher::Ask::new()
+    }
+}
+
+fn public_request(key: &[u8]) -> pka_public_key_extract::Ask<'_> {
+    let new = pka_public_key_extract::Ask::new();
+    pka_public_key_extract::Ask { source_key_identifier: key.into(), target_key_token: 1000, ..new }
+}
+
+/// A request for a MAC with the key of a reference.
+fn by_reference(reference: KeyReference) -> mac_generate::Ask<'static> {
+    mac_generate::Ask { key_identifier: Key::Reference(reference), ..mac_request(&[], TEXT) }
 }
 
 /// The codes of a call, whether a verb, the card or the daemon refused.
-fn codes(answer: Result<Reply, FacilityError>) -> wire::Codes {
-    answer.map_or_else(|error| error.codes(), |reply| reply.codes())
+fn codes(answer: Result<impl AsRef<Reply>, FacilityError>) -> wire::Codes {
+    answer.map_or_else(|error| error.codes(), |reply| reply.as_ref().codes())
 }
 
 #[test]
@@ -141,20 +149,19 @@ fn tenants_use_what_their_labels_name_and_nothing_of_others() {
     let (shop, bank) = (place.of(SHOP), place.of(BANK));
     let (shops, banks) = (label("SHOP.MAC").to_field(), label("BANK.MAC").to_field());
     assert_eq!(shop.welcome().unwrap().role, "macs");
-    assert_eq!(mac_of(&shop.call(0, &mac_request(&shops, TEXT)).unwrap()), expected_mac(TEXT));
-    assert_eq!(mac_of(&bank.call(0, &mac_request(&banks, TEXT)).unwrap()), expected_mac(TEXT));
+    assert_eq!(mac_of(&shop.ask(0, &mac_request(&shops, TEXT)).unwrap()), expected_mac(TEXT));
+    assert_eq!(mac_of(&bank.ask(0, &mac_request(&banks, TEXT)).unwrap()), expected_mac(TEXT));
     // Each other's, by label, whether there is one or not; and by the reference that the other was given.
     for other in [banks, label("BANK.NONE").to_field()] {
-        assert_eq!(codes(shop.call(0, &mac_request(&other, TEXT))), code::ACCESS_DENIED);
+        assert_eq!(codes(shop.ask(0, &mac_request(&other, TEXT))), code::ACCESS_DENIED);
     }
     let banks_reference = bank.open_label(&label("BANK.MAC")).unwrap().reference;
-    let mut stolen = mac_request(&[], TEXT);
-    stolen.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(banks_reference));
-    assert!(!codes(shop.call(0, &stolen)).has_output());
-    assert!(codes(bank.call(0, &stolen)).has_output(), "it is good for whom it was given");
+    let stolen = by_reference(banks_reference);
+    assert!(!codes(shop.ask(0, &stolen)).has_output());
+    assert!(codes(bank.ask(0, &stolen)).has_output(), "it is good for whom it was given");
     // The token itself, which the owner may send.
-    assert_eq!(codes(shop.call(0, &mac_request(&place.token, TEXT))), code::ACCESS_DENIED);
-    assert!(codes(place.owner.call(0, &mac_request(&place.token, TEXT))).has_output());
+    assert_eq!(codes(shop.ask(0, &mac_request(&place.token, TEXT))), code::ACCESS_DENIED);
+    assert!(codes(place.owner.ask(0, &mac_request(&place.token, TEXT))).has_output());
     // No record is changed or read, and those of others are not listed.
     let refused = [
         shop.record_create(Store::Des, &label("SHOP.NEW"), &place.token),
@@ -182,34 +189,32 @@ fn a_server_of_tls_uses_its_own_keys_and_nothing_else() {
         settings.tenants.push(tenant("bare", 3, TLS_SERVER, Vec::new()));
     });
     for name in ["WEB.RSA1", "BANK.RSA1"] {
-        let skeleton = rsa_skeleton_for(&place.owner, 2048, b"TLS-ONLY");
-        let made = place.owner.call(0, &rsa_generate(&skeleton)).unwrap();
-        let token = made.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
-        place.owner.record_create(Store::Pka, &label(name), &token).unwrap();
+        let skeleton = rsa_skeleton_for(&place.owner, 2048, PkaUsage::TlsOnly);
+        let made = place.owner.ask(0, &rsa_generate(&skeleton)).unwrap();
+        place.owner.record_create(Store::Pka, &label(name), made.got().generated_key_identifier).unwrap();
     }
     let (web, bare) = (place.of(SHOP), place.of(3));
     let (own, other) = (label("WEB.RSA1").to_field(), label("BANK.RSA1").to_field());
     let pss = [&32_u32.to_be_bytes()[..], &[7; 32]].concat();
     let asked = |key: &[u8], facility: &Facility| {
-        let mut sign = Arguments::new(Verb::DigitalSignatureGenerate);
-        sign.set_integer(digital_signature_generate::RULE_ARRAY_COUNT, 2)
-            .set_bytes(digital_signature_generate::RULE_ARRAY, b"PKCS-PSSSHA-256 ")
-            .set_integer(digital_signature_generate::PKA_PRIVATE_KEY_ID_LENGTH, 64)
-            .set_bytes(digital_signature_generate::PKA_PRIVATE_KEY_ID, key)
-            .set_integer(digital_signature_generate::HASH_LENGTH, 36)
-            .set_bytes(digital_signature_generate::HASH, &pss)
-            .set_integer(digital_signature_generate::SIGNATURE_FIELD_LENGTH, 512);
-        let mut open = Arguments::new(Verb::TlsPremaster);
-        open.set_integer(tls_premaster::ENCRYPTED_PREMASTER_LENGTH, 256)
-            .set_bytes(tls_premaster::ENCRYPTED_PREMASTER, &[1; 256])
-            .set_integer(tls_premaster::RSA_PRIVATE_KEY_LENGTH, 64)
-            .set_bytes(tls_premaster::RSA_PRIVATE_KEY, key);
-        let mut public = Arguments::new(Verb::PkaPublicKeyExtract);
-        public
-            .set_integer(pka_public_key_extract::SOURCE_KEY_IDENTIFIER_LENGTH, 64)
-            .set_bytes(pka_public_key_extract::SOURCE_KEY_IDENTIFIER, key)
-            .set_integer(pka_public_key_extract::TARGET_KEY_TOKEN_LENGTH, 1000);
-        [sign, open, public].map(|arguments| codes(facility.call(0, &arguments)))
+        let sign = digital_signature_generate::Ask {
+            format: Some(SignatureFormat::Pss),
+            hash_method: Some(SignatureHash::Sha256),
+            pka_private_key_id: key.into(),
+            hash: &pss,
+            signature_field: 512,
+            ..digital_signature_generate::Ask::new()
+        };
+        let open = tls_premaster::Ask {
+            encrypted_premaster: &[1; 256],
+            rsa_private_key: key.into(),
+            ..tls_premaster::Ask::new()
+        };
+        [
+            codes(facility.ask(0, &sign)),
+            codes(facility.ask(0, &open)),
+            codes(facility.ask(0, &public_request(key))),
+        ]
     };
     assert_eq!(asked(&own, &web), [code::OK; 3]);
     assert_eq!(asked(&other, &web), [code::ACCESS_DENIED; 3], "another's label");
@@ -236,15 +241,10 @@ fn a_server_of_tls_uses_its_own_keys_and_nothing_else() {
     refused(place.of(BANK).chain_write(&label("WEB.RSA1"), &[]));
     // No token bytes, no record, no list, no other verb.
     let token = place.owner.record_read(Store::Pka, &label("WEB.RSA1")).unwrap();
-    let mut by_bytes = Arguments::new(Verb::PkaPublicKeyExtract);
-    by_bytes
-        .set_integer(pka_public_key_extract::SOURCE_KEY_IDENTIFIER_LENGTH, token.len() as i64)
-        .set_bytes(pka_public_key_extract::SOURCE_KEY_IDENTIFIER, &token)
-        .set_integer(pka_public_key_extract::TARGET_KEY_TOKEN_LENGTH, 1000);
-    assert_eq!(codes(web.call(0, &by_bytes)), code::ACCESS_DENIED);
+    assert_eq!(codes(web.ask(0, &public_request(&token))), code::ACCESS_DENIED);
     assert_eq!(web.record_read(Store::Pka, &label("WEB.RSA1")).unwrap_err().codes(), code::ACCESS_DENIED);
     assert_eq!(web.records(None, "*").unwrap_err().codes(), code::ACCESS_DENIED);
-    assert_eq!(codes(web.call(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT))), code::ACCESS_DENIED);
+    assert_eq!(codes(web.ask(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT))), code::ACCESS_DENIED);
 }
 
 #[test]
@@ -254,28 +254,24 @@ fn a_label_that_may_only_verify_verifies_and_does_nothing_else() {
     });
     let (shop, key) = (place.of(SHOP), label("SHOP.MAC").to_field());
     let mac = expected_mac(TEXT);
-    assert_eq!(codes(shop.call(0, &verify_request(&key, TEXT, &mac))), code::OK);
-    assert_eq!(codes(shop.call(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
-    assert_eq!(codes(shop.call(0, &encipher_request(&key, TEXT))), code::ACCESS_DENIED);
+    assert_eq!(codes(shop.ask(0, &verify_request(&key, TEXT, &mac))), code::OK);
+    assert_eq!(codes(shop.ask(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
+    assert_eq!(codes(shop.ask(0, &encipher_request(&key, TEXT))), code::ACCESS_DENIED);
     let reference = shop.open_label(&label("SHOP.MAC")).unwrap().reference;
-    let mut made = mac_request(&[], TEXT);
-    made.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(reference));
-    assert_eq!(codes(shop.call(0, &made)), code::ACCESS_DENIED);
+    assert_eq!(codes(shop.ask(0, &by_reference(reference))), code::ACCESS_DENIED);
 }
 
 #[test]
 fn a_keyword_is_refused_by_its_own_point() {
     let place = Place::new(|settings| settings.roles = vec![role("macs", &[], &["mac-x9.9"])]);
     let (shop, key) = (place.of(SHOP), label("SHOP.MAC").to_field());
-    assert_eq!(codes(shop.call(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
-    let mut default = mac_request(&key, TEXT);
-    default.set_integer(mac_generate::RULE_ARRAY_COUNT, 0).set_bytes(mac_generate::RULE_ARRAY, &[]);
-    assert_eq!(codes(shop.call(0, &default)), code::ACCESS_DENIED, "left out, it is the same keyword");
+    assert_eq!(codes(shop.ask(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
+    let default = mac_generate::Ask { method: None, segment: None, format: None, ..mac_request(&key, TEXT) };
+    assert_eq!(codes(shop.ask(0, &default)), code::ACCESS_DENIED, "left out, it is the same keyword");
     // Permitted by its point, another method goes on to what the key allows.
-    let mut other = mac_request(&key, TEXT);
-    other.set_bytes(mac_generate::RULE_ARRAY, b"X9.19OPTONLY    MACLEN8 ");
-    assert_eq!(codes(shop.call(0, &other)), code::KEY_USAGE);
-    assert!(codes(shop.call(0, &encipher_request(&key, TEXT))).has_output());
+    let other = mac_generate::Ask { method: Some(MacMethod::X919), ..mac_request(&key, TEXT) };
+    assert_eq!(codes(shop.ask(0, &other)), code::KEY_USAGE);
+    assert!(codes(shop.ask(0, &encipher_request(&key, TEXT))).has_output());
 }
 
 /// Tenants make MACs on every card while `meanwhile` runs, which is told how many the shop has made and has refused.
@@ -290,7 +286,7 @@ fn under_load(place: &Place, meanwhile: impl FnOnce(&AtomicU64, &AtomicU64)) {
                 let key = label("SHOP.MAC").to_field();
                 while !stop.load(Ordering::Relaxed) {
                     let before = made.load(Ordering::Relaxed);
-                    match shop.call(0, &mac_request(&key, TEXT)) {
+                    match shop.ask(0, &mac_request(&key, TEXT)) {
                         Ok(reply) if reply.codes().has_output() => {
                             assert_eq!(mac_of(&reply), expected_mac(TEXT));
                             made.fetch_add(1, Ordering::Relaxed);
@@ -306,7 +302,7 @@ fn under_load(place: &Place, meanwhile: impl FnOnce(&AtomicU64, &AtomicU64)) {
                 let bank = bank.with_selection(Selection::card(card));
                 let key = label("BANK.MAC").to_field();
                 while !stop.load(Ordering::Relaxed) {
-                    let reply = bank.call(0, &mac_request(&key, TEXT)).expect("the neighbour's rights stay");
+                    let reply = bank.ask(0, &mac_request(&key, TEXT)).expect("the neighbour's rights stay");
                     assert_eq!(mac_of(&reply), expected_mac(TEXT));
                 }
             });
@@ -377,29 +373,28 @@ fn a_reference_is_stale_after_its_withdrawal_though_the_label_comes_back() {
     let place = Place::new(|_| ());
     let shop = place.of(SHOP);
     let reference = shop.open_label(&label("SHOP.MAC")).unwrap().reference;
-    let mut request = mac_request(&[], TEXT);
-    request.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(reference));
-    assert!(codes(shop.call(0, &request)).has_output());
+    let request = by_reference(reference);
+    assert!(codes(shop.ask(0, &request)).has_output());
     place.reload(|settings| settings.tenants[0].labels = vec![rule("SHOP.OTHER", Uses::USE)]);
-    assert!(!codes(shop.call(0, &request)).has_output());
+    assert!(!codes(shop.ask(0, &request)).has_output());
     assert_eq!(shop.open_label(&label("SHOP.MAC")).unwrap_err().codes(), code::ACCESS_DENIED);
     place.reload(|settings| settings.tenants[0].labels = vec![rule("SHOP.*", Uses::USE)]);
-    assert!(!codes(shop.call(0, &request)).has_output(), "a reference that was revoked stays so");
-    assert!(codes(shop.call(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT))).has_output());
+    assert!(!codes(shop.ask(0, &request)).has_output(), "a reference that was revoked stays so");
+    assert!(codes(shop.ask(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT))).has_output());
 }
 
 /// The token of a new MAC key of double length.
 fn double_key(owner: &Facility) -> Vec<u8> {
-    let mut arguments = Arguments::new(Verb::KeyGenerate);
-    arguments
-        .set_bytes(key_generate::KEY_FORM, b"OP  ")
-        .set_bytes(key_generate::KEY_LENGTH, b"DOUBLE  ")
-        .set_bytes(key_generate::KEY_TYPE_1, b"MAC     ")
-        .set_bytes(key_generate::KEY_TYPE_2, b"        ")
-        .set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, &[0; 64]);
-    let reply = owner.call(0, &arguments).unwrap();
+    let ask = key_generate::Ask {
+        key_form: b"OP  ",
+        key_length: b"DOUBLE  ",
+        key_type_1: b"MAC     ",
+        key_type_2: b"        ",
+        ..key_generate::Ask::new()
+    };
+    let reply = owner.ask(0, &ask).unwrap();
     assert_eq!(reply.codes(), code::OK);
-    reply.arguments().bytes(key_generate::GENERATED_KEY_IDENTIFIER_1).to_vec()
+    reply.got().generated_key_identifier_1.to_vec()
 }
 
 /// The right half of one key beside the left half of another, in a token that its validation value fits.
@@ -418,9 +413,8 @@ fn who_sends_tokens_makes_no_key_of_parts_of_others() {
         settings.tenants[0].role = Some("trusted".into());
     });
     let mac = |token: &[u8]| {
-        let mut request = mac_request(token, TEXT);
-        request.set_bytes(mac_generate::RULE_ARRAY, b"X9.19OPTONLY    MACLEN8 ");
-        codes(place.of(SHOP).call(0, &request))
+        let request = mac_generate::Ask { method: Some(MacMethod::X919), ..mac_request(token, TEXT) };
+        codes(place.of(SHOP).ask(0, &request))
     };
     let old = [double_key(&place.owner), double_key(&place.owner)];
     let third = put_together(&old[0], &old[1]);
@@ -433,14 +427,14 @@ fn who_sends_tokens_makes_no_key_of_parts_of_others() {
     assert_eq!((mac(&old[0]), mac(&new[0])), (code::OK, code::OK));
     assert_eq!(mac(&put_together(&new[0], &new[1])), code::TOKEN_INVALID);
     let label = label("SHOP.MAC").to_field();
-    assert!(codes(place.of(SHOP).call(0, &mac_request(&label, TEXT))).has_output());
+    assert!(codes(place.of(SHOP).ask(0, &mac_request(&label, TEXT))).has_output());
 
     place.reload(|settings| settings.tokens.open_compatible = false);
     place.installation.until_ready();
     assert_eq!((mac(&old[0]), mac(&third)), (code::TOKEN_VERSION, code::TOKEN_VERSION));
     assert_eq!(mac(&new[0]), code::OK);
     assert_eq!(mac(&put_together(&new[0], &new[1])), code::TOKEN_INVALID);
-    assert_eq!(codes(place.of(SHOP).call(0, &mac_request(&label, TEXT))), code::TOKEN_VERSION);
+    assert_eq!(codes(place.of(SHOP).ask(0, &mac_request(&label, TEXT))), code::TOKEN_VERSION);
 }
 
 #[test]
@@ -466,7 +460,7 @@ fn settings_that_contradict_themselves_change_nothing() {
         let said = place.owner.reload().unwrap_err().to_string();
         let line = line + 1;
         assert!(said.contains(cause) && said.contains(&format!("line {line}")), "{said}");
-        assert!(codes(shop.call(0, &mac_request(&key, TEXT))).has_output(), "the old settings stay in force");
+        assert!(codes(shop.ask(0, &mac_request(&key, TEXT))).has_output(), "the old settings stay in force");
     }
     std::fs::write(&path, &before).unwrap();
     place.owner.reload().unwrap();
@@ -476,9 +470,9 @@ fn settings_that_contradict_themselves_change_nothing() {
 fn the_next_daemon_finds_roles_as_they_were_and_changes_them() {
     let mut place = Place::new(|_| ());
     let (shop, key) = (place.of(SHOP), label("SHOP.MAC").to_field());
-    assert!(codes(shop.call(0, &mac_request(&key, TEXT))).has_output());
+    assert!(codes(shop.ask(0, &mac_request(&key, TEXT))).has_output());
     place.installation.kill_daemon();
-    assert!(codes(shop.call(0, &mac_request(&key, TEXT))).has_output(), "cards need no daemon for it");
+    assert!(codes(shop.ask(0, &mac_request(&key, TEXT))).has_output(), "cards need no daemon for it");
     // While no daemon runs, the settings change: the next one withdraws the right from the queue that it adopts.
     let mut settings = place.installation.home.settings().unwrap();
     settings.roles = vec![role("macs", &[], &["mac-generate"])];
@@ -486,9 +480,9 @@ fn the_next_daemon_finds_roles_as_they_were_and_changes_them() {
     place.installation.start();
     place.installation.until_ready();
     place.orders_obeyed();
-    assert_eq!(codes(shop.call(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
+    assert_eq!(codes(shop.ask(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
     let bank = place.of(BANK);
-    assert!(codes(bank.call(0, &mac_request(&label("BANK.MAC").to_field(), TEXT))).has_output());
+    assert!(codes(bank.ask(0, &mac_request(&label("BANK.MAC").to_field(), TEXT))).has_output());
 }
 
 /// A folder as a container is given it: nothing of a home but its version and the socket for guests.
@@ -511,13 +505,13 @@ fn the_owners_user_id_in_a_container_has_a_guests_rights() {
             Err(FacilityError::Denied { .. }) | Err(FacilityError::Refused { .. })
         ));
         // Wrapped tokens are nothing for a guest, keys by their labels are.
-        let refused = inside.call(0, &mac_request(&place.token, TEXT)).unwrap_err();
+        let refused = inside.ask(0, &mac_request(&place.token, TEXT)).unwrap_err();
         assert!(matches!(refused, FacilityError::Forbidden { .. }), "{refused}");
-        let by_label = inside.call(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT)).unwrap();
+        let by_label = inside.ask(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT)).unwrap();
         assert_eq!(mac_of(&by_label), expected_mac(TEXT));
     };
     attacks(&inside);
-    assert_eq!(mac_of(&place.owner.call(0, &mac_request(&place.token, TEXT)).unwrap()), expected_mac(TEXT));
+    assert_eq!(mac_of(&place.owner.ask(0, &mac_request(&place.token, TEXT)).unwrap()), expected_mac(TEXT));
     // The next daemon knows the queue that it finds as a guest's.
     place.installation.kill_daemon();
     place.installation.start();

@@ -284,7 +284,7 @@ fn a_keeper_of_a_service_unseals_itself_and_only_it_reads_the_credential() {
         }
     };
     keeper(&mut stand, Some(&credentials), &unsealed);
-    let mac = mac_of(&stand.facility().call(0, &mac_request(&key, b"a text")).unwrap());
+    let mac = mac_of(&stand.facility().ask(0, &mac_request(&key, b"a text")).unwrap());
     assert_eq!(mac, expected_mac(b"a text"));
     // One that ended over it leaves its mark: the next one does not try the same again, the one after that does.
     let mark = stand.service.sealed.with_extension("trying");
@@ -324,7 +324,7 @@ fn two_officers_make_keys_and_one_does_not() {
     ceremony(&alice, &bob, [0x11, 0x2C]);
     let facility = stand.facility();
     let key = mac_key(&facility);
-    let mac = |facility: &Facility| mac_of(&facility.call(0, &mac_request(&key, b"a text")).unwrap());
+    let mac = |facility: &Facility| mac_of(&facility.ask(0, &mac_request(&key, b"a text")).unwrap());
     assert_eq!(mac(&facility), expected_mac(b"a text"));
 
     // Sealing takes two as well, and lies with the keeper alone.
@@ -374,7 +374,7 @@ fn two_officers_make_keys_and_one_does_not() {
         cards.all(|(card, before)| card.state == CardState::Ready && card.pid != *before)
     });
     ceremony(&alice, &stand.officer(BOB), [0x41, 0x53]);
-    let reply = facility.call(0, &mac_request(&key, b"a text")).unwrap();
+    let reply = facility.ask(0, &mac_request(&key, b"a text")).unwrap();
     assert_eq!(reply.codes(), wire::code::OLD_MASTER_KEY);
 
     // No record comes under keys that end with the keeper, which the home does not end.

@@ -56,7 +56,7 @@ fn a_stopped_home_is_started_by_who_is_asked_to_alone() {
         assert!(installation.home.stopped_path().exists());
         installation.start();
         assert!(!installation.home.stopped_path().exists());
-        assert_eq!(need(&installation).unwrap().call(0, &null()).unwrap().codes(), wire::code::OK);
+        assert_eq!(need(&installation).unwrap().ask(0, &null()).unwrap().codes(), wire::code::OK);
     }
     // Whoever asks for it may be a program, too.
     installation.facility().shutdown(true).unwrap();
@@ -72,7 +72,7 @@ fn a_daemon_that_was_killed_is_started_by_who_needs_it() {
     let mut installation = Installation::new(1, 0);
     let cards = installation.until_ready();
     installation.kill_daemon();
-    assert_eq!(need(&installation).unwrap().call(0, &null()).unwrap().codes(), wire::code::OK);
+    assert_eq!(need(&installation).unwrap().ask(0, &null()).unwrap().codes(), wire::code::OK);
     assert_eq!(installation.until_ready()[0].pid, cards[0].pid);
 }
 
@@ -89,7 +89,7 @@ fn programs_at_work_do_not_start_a_daemon_that_is_stopped_and_started() {
             let (stop, answered) = (&stop, &answered);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
-                    let _ = facility.call(0, &null()).unwrap();
+                    let _ = facility.ask(0, &null()).unwrap();
                     answered.fetch_add(1, Ordering::Relaxed);
                 }
             });
@@ -164,7 +164,7 @@ fn programs_find_by_the_home_what_runs_in_the_folder_of_its_unit() {
     facility.record_create(Store::Des, &label, &mac_key(&facility)).unwrap();
     let field = label.to_field();
     let signs = |facility: &Facility| {
-        let reply = facility.call(0, &mac_request(&field, b"a text")).unwrap();
+        let reply = facility.ask(0, &mac_request(&field, b"a text")).unwrap();
         assert_eq!(mac_of(&reply), expected_mac(b"a text"));
     };
     signs(&facility);

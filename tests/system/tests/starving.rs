@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use system_tests::part::{Part, goes_on, say, told};
 use system_tests::{
-    Installation, PATIENCE, expected_mac, kill, mac_key, mac_of, mac_request, null, settings,
+    Installation, PATIENCE, expected_mac, kill, mac_key, mac_of, mac_request, null, settings, submit,
 };
 use wire::control::{CONTROL_VERSION, CardState, ClientReply, ClientRequest, Refusal};
 
@@ -17,7 +17,7 @@ const SLOTS: u64 = 16 * 64;
 
 fn is_served(facility: &Facility, key: &[u8]) {
     let text = [4; 70];
-    assert_eq!(mac_of(&facility.call(0, &mac_request(key, &text)).unwrap()), expected_mac(&text));
+    assert_eq!(mac_of(&facility.ask(0, &mac_request(key, &text)).unwrap()), expected_mac(&text));
 }
 
 /// Holds a process to a limit; returns the one before.
@@ -47,7 +47,7 @@ fn another_within(
 ) -> Result<Facility, FacilityError> {
     let options = Options { selection: Selection::card(card), card_wait, ..Options::default() };
     let facility = Facility::open(installation.home.folder(), options)?;
-    facility.call(0, &null()).map(|_| facility)
+    facility.ask(0, &null()).map(|_| facility)
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_daemon_without_descriptors_refuses_and_recovers() {
     let spare = Facility::open(installation.home.folder(), Options::default()).unwrap();
     let before = limit(daemon, Resource::Nofile, Some(descriptors(daemon)));
     // A queue takes descriptors that the daemon has not.
-    let error = spare.call(0, &null()).unwrap_err();
+    let error = spare.ask(0, &null()).unwrap_err();
     let is_refusal = matches!(error, FacilityError::Refused { refusal: Refusal::Storage { .. }, .. });
     assert!(is_refusal && error.ran() == Ran::No, "{error:?}");
     is_served(&facility, &key);
@@ -153,7 +153,7 @@ fn part_of_a_client_without_descriptors() {
         let texts: Vec<Vec<u8>> =
             (begin..begin + 60u64).map(|number| number.to_le_bytes().to_vec()).collect();
         let mut tickets: Vec<Ticket> =
-            texts.iter().map(|text| facility.submit(0, &mac_request(&key, text)).unwrap()).collect();
+            texts.iter().map(|text| submit(&facility, &mac_request(&key, text)).unwrap()).collect();
         while let Some(index) = Ticket::wait_any(&mut tickets) {
             assert_eq!(mac_of(&tickets[index].try_wait().unwrap().unwrap()), expected_mac(&texts[index]));
         }
@@ -171,7 +171,7 @@ fn a_client_that_never_reads_its_answers_takes_its_own_slots_only() {
     let text = [1; 2000];
     let mut tickets = Vec::new();
     let full = loop {
-        match idler.submit(0, &mac_request(&key, &text)) {
+        match submit(&idler, &mac_request(&key, &text)) {
             Ok(ticket) => tickets.push(ticket),
             Err(error) => break error,
         }
@@ -182,7 +182,7 @@ fn a_client_that_never_reads_its_answers_takes_its_own_slots_only() {
     assert_eq!((tickets.len() as u64, idler.in_flight()), (SLOTS, SLOTS));
     let queues = installation.facility().cards().unwrap()[0].queues;
     for _ in 0..100 {
-        assert!(matches!(idler.submit(0, &null()), Err(FacilityError::Full { .. })));
+        assert!(matches!(submit(&idler, &null()), Err(FacilityError::Full { .. })));
     }
     is_served(&reader, &key);
     assert_eq!(installation.facility().cards().unwrap()[0].queues, queues);
@@ -227,10 +227,7 @@ fn the_keeper_killed_under_load_is_back_and_no_request_is_lost() {
             let key = mac_key(&facility);
             while !stop.load(Ordering::Relaxed) {
                 let text = answered.load(Ordering::Relaxed).to_le_bytes();
-                assert_eq!(
-                    mac_of(&facility.call(0, &mac_request(&key, &text)).unwrap()),
-                    expected_mac(&text)
-                );
+                assert_eq!(mac_of(&facility.ask(0, &mac_request(&key, &text)).unwrap()), expected_mac(&text));
                 answered.fetch_add(1, Ordering::Relaxed);
             }
         });

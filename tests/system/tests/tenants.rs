@@ -86,13 +86,13 @@ fn a_tenant_of_one_domain_does_not_reach_another() {
     let key = mac_key(&owner);
     let one = facility_of(&installation, 1);
     assert_eq!(one.welcome().unwrap().tenant_name, "one");
-    match one.call(0, &mac_request(&key, b"text")) {
+    match one.ask(0, &mac_request(&key, b"text")) {
         Err(FacilityError::Refused { refusal: Refusal::Invalid(why), .. }) => {
             assert!(why.contains("domain 0"))
         }
         other => panic!("{other:?}"),
     }
-    let refused = one.call(1, &mac_request(&key, b"text")).unwrap();
+    let refused = one.ask(1, &mac_request(&key, b"text")).unwrap();
     assert!(refused.codes().return_code >= 8, "{}", refused.codes());
 }
 
@@ -106,7 +106,7 @@ fn under_load(facilities: &[(&Facility, &[u8])], meanwhile: impl FnOnce(&dyn Fn(
                 while !stop.load(Ordering::Relaxed) {
                     text += 1;
                     let text = text.to_le_bytes();
-                    let reply = facility.call(0, &mac_request(key, &text)).unwrap();
+                    let reply = facility.ask(0, &mac_request(key, &text)).unwrap();
                     assert_eq!(mac_of(&reply), expected_mac(&text));
                     answers.fetch_add(1, Ordering::Relaxed);
                 }
@@ -167,9 +167,9 @@ fn a_removed_tenant_is_told_so() {
     let owner = installation.facility();
     let key = mac_key(&owner);
     let one = facility_of(&installation, 1);
-    mac_of(&one.call(0, &mac_request(&key, b"text")).unwrap());
+    mac_of(&one.ask(0, &mac_request(&key, b"text")).unwrap());
     owner.change(Change::TenantRemove { name: "one".into() }).unwrap();
-    match one.call(0, &mac_request(&key, b"text")) {
+    match one.ask(0, &mac_request(&key, b"text")) {
         Err(error @ FacilityError::Refused { refusal: Refusal::NoSuchTenant(_), .. }) => {
             assert_eq!(error.ran(), facility::Ran::No);
         }
@@ -190,7 +190,7 @@ fn a_quiesced_card_shows_and_stays_so_with_real_cards() {
     let options = Options { card_wait: Duration::from_millis(50), ..Options::default() };
     let options = Options { selection: facility::Selection::card(1), ..options };
     let only = Facility::open(installation.home.folder(), options).unwrap();
-    assert!(matches!(only.call(0, &system_tests::null()), Err(FacilityError::NoCard { .. })));
+    assert!(matches!(only.ask(0, &system_tests::null()), Err(FacilityError::NoCard { .. })));
     installation.facility().change(Change::CardResume { card: 1 }).unwrap();
-    let _ = only.call(0, &system_tests::null()).unwrap();
+    let _ = only.ask(0, &system_tests::null()).unwrap();
 }

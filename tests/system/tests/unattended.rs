@@ -95,7 +95,7 @@ fn officer_is_heard(facility: &Facility) -> bool {
 }
 
 fn signs(place: &Place, key: &[u8]) {
-    let reply = place.installation.facility().call(0, &mac_request(key, TEXT)).unwrap();
+    let reply = place.installation.facility().ask(0, &mac_request(key, TEXT)).unwrap();
     assert_eq!(mac_of(&reply), expected_mac(TEXT));
 }
 

@@ -87,7 +87,7 @@ fn the_daemon_and_its_cards_work_under_the_calls_of_their_unit() {
     assert_eq!(cards.into_iter().map(|card| card.isolation.missing).collect::<Vec<_>>(), expected);
     let facility = installation.facility();
     let key = system_tests::mac_key(&facility);
-    assert!(facility.call(0, &system_tests::mac_request(&key, &[7; 64])).unwrap().codes().is_ok());
+    assert!(facility.ask(0, &system_tests::mac_request(&key, &[7; 64])).unwrap().codes().is_ok());
     let folder = installation.beside("backup");
     fs::create_dir(&folder).unwrap();
     facility.backup(&folder).unwrap();

@@ -126,7 +126,7 @@ fn every_process_is_replaced_under_load_and_no_request_fails() {
                 let (mut last, mut longest) = (Instant::now(), Duration::ZERO);
                 while !stop.load(Ordering::Relaxed) {
                     let text = answered.fetch_add(1, Ordering::Relaxed).to_le_bytes();
-                    let reply = facility.call(0, &mac_request(&field, &text)).unwrap();
+                    let reply = facility.ask(0, &mac_request(&field, &text)).unwrap();
                     assert_eq!(mac_of(&reply), expected_mac(&text));
                     longest = longest.max(last.elapsed());
                     last = Instant::now();
@@ -171,7 +171,7 @@ fn every_process_is_replaced_under_load_and_no_request_fails() {
         installation.until("the card is back", |status| {
             status.cards[0].pid != after.cards[0].pid && status.cards[0].state == CardState::Ready
         });
-        let reply = facility.call(0, &mac_request(&field, b"after")).unwrap();
+        let reply = facility.ask(0, &mac_request(&field, b"after")).unwrap();
         assert_eq!(mac_of(&reply), expected_mac(b"after"));
         // And it is an officer's like the one before.
         let former = sealed(&facility, PURPOSE_PASSPHRASE, PASSPHRASE);
@@ -324,12 +324,12 @@ fn looping(facility: &Facility, field: &[u8], stop: &AtomicBool) {
     let _stop = Stop(stop);
     let mut completions = facility.completions().unwrap();
     let mut reply = Reply::new();
-    (0..40).for_each(|number| completions.submit(number, 0, &mac_request(field, b"loop")).unwrap());
+    (0..40).for_each(|number| completions.ask(number, 0, &mac_request(field, b"loop")).unwrap());
     while !stop.load(Ordering::Relaxed) {
         while let Some((number, answer)) = completions.collect(&mut reply) {
             answer.unwrap();
             assert_eq!(mac_of(&reply), expected_mac(b"loop"));
-            completions.submit(number, 0, &mac_request(field, b"loop")).unwrap();
+            completions.ask(number, 0, &mac_request(field, b"loop")).unwrap();
         }
         completions.wait(Some(Duration::from_millis(100)));
     }

@@ -8,9 +8,8 @@ use wire::code;
 use wire::control::{
     CardState, OfficerOrder, OfficerReply, PURPOSE_PASSPHRASE, Part, Register, purpose_of_part,
 };
-use wire::frame::Arguments;
 use wire::registers::RegisterSet;
-use wire::verb::{Verb, one_way_hash};
+use wire::verb::{HashMethod, Room, Segment, Verb, one_way_hash};
 
 const TEXT: &[u8] = b"what a card signs that holds the key";
 const PASSPHRASE: &[u8] = b"correct horse battery";
@@ -47,20 +46,18 @@ fn unseal(facility: &Facility) {
     done(facility, OfficerOrder::Unseal { sealed: sealed(facility, PURPOSE_PASSPHRASE, PASSPHRASE) });
 }
 
-fn hash() -> Arguments<'static> {
-    let mut arguments = Arguments::new(Verb::OneWayHash);
-    arguments
-        .set_integer(one_way_hash::RULE_ARRAY_COUNT, 2)
-        .set_bytes(one_way_hash::RULE_ARRAY, b"SHA-256 ONLY    ")
-        .set_integer(one_way_hash::TEXT_LENGTH, TEXT.len() as i64)
-        .set_bytes(one_way_hash::TEXT, TEXT)
-        .set_integer(one_way_hash::HASH_LENGTH, 32)
-        .set_bytes(one_way_hash::HASH, &[0; 32]);
-    arguments
+fn hash() -> one_way_hash::Ask<'static> {
+    let segment = Some(Segment::Only);
+    one_way_hash::Ask {
+        segment,
+        text: TEXT,
+        hash: Room::of(32),
+        ..one_way_hash::Ask::new(HashMethod::Sha256)
+    }
 }
 
 fn sign(facility: &Facility, key: &[u8]) {
-    let reply = facility.call(0, &mac_request(key, TEXT)).unwrap();
+    let reply = facility.ask(0, &mac_request(key, TEXT)).unwrap();
     assert_eq!((reply.codes(), mac_of(&reply)), (code::OK, expected_mac(TEXT)));
 }
 
@@ -76,7 +73,7 @@ fn sign_all(facility: &Facility, key: &[u8]) {
 
 fn sign_in_loop(completions: &mut Completions, key: &[u8]) {
     let (mut reply, mut answered) = (Reply::new(), 0);
-    (0..REQUESTS).for_each(|number| completions.submit(number, 0, &mac_request(key, TEXT)).unwrap());
+    (0..REQUESTS).for_each(|number| completions.ask(number, 0, &mac_request(key, TEXT)).unwrap());
     while completions.in_flight() > 0 {
         while let Some((_, answer)) = completions.collect(&mut reply) {
             answer.unwrap();
@@ -100,7 +97,7 @@ fn a_card_that_comes_back_without_keys_gets_no_requests_that_need_them() {
         |state| move |status: &wire::control::Status| status.cards.iter().all(|card| card.state == state);
     // Before any key is there both serve, and say that they hold none.
     installation.until("both cards are sealed", both(CardState::Sealed));
-    assert_eq!(officer.call(0, &hash()).unwrap().codes(), code::OK);
+    assert_eq!(officer.ask(0, &hash()).unwrap().codes(), code::OK);
     load(&officer);
     let before = installation.until("both cards are ready", both(CardState::Ready));
     let key = mac_key(&officer);
@@ -131,8 +128,8 @@ fn a_card_that_comes_back_without_keys_gets_no_requests_that_need_them() {
     sign_all(&late, &key);
     sign_in_loop(&mut late.completions().unwrap(), &key);
     let on_first = late.with_selection(Selection::card(0));
-    assert_eq!(on_first.call(0, &hash()).unwrap().codes(), code::OK);
-    let refused = on_first.call(0, &mac_request(&key, TEXT)).unwrap();
+    assert_eq!(on_first.ask(0, &hash()).unwrap().codes(), code::OK);
+    let refused = on_first.ask(0, &mac_request(&key, TEXT)).unwrap();
     assert_eq!(refused.codes(), code::MASTER_KEY_NOT_LOADED);
     sign_all(&late, &key);
     let snapshot = officer.observe(0).unwrap().snapshot();

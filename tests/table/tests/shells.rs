@@ -18,8 +18,9 @@ use tempfile::TempDir;
 use wire::Label;
 use wire::frame::{Argument, Arguments};
 use wire::verb::{
-    Direction, Entry, Kind, Length, Parameter, TABLE, Verb, encipher as enc, key_records_write as krw,
-    mac_generate as mgn, pka_encrypt as pke, pka_key_generate as pkg, pka_public_key_extract as pkx,
+    DesMethod, Direction, Entry, Filled, Kind, Length, MacFormat, MacMethod, Parameter, RecordWriting,
+    RsaFormat, Segment, TABLE, TypedAsk, Verb, encipher as enc, key_records_write as krw,
+    mac_generate as mgn, pka_encrypt as pke, pka_public_key_extract as pkx,
 };
 
 /// Of the example shells.
@@ -86,7 +87,21 @@ impl Expected<'_> {
     }
 
     /// Calls a verb, and writes down what a program shows of it.
-    fn call(&mut self, name: &str, arguments: &Arguments<'_>, shown: &[usize]) {
+    fn call(&mut self, name: &str, ask: &impl TypedAsk, shown: &[usize]) {
+        self.call_changed(name, ask, shown, |_| ());
+    }
+
+    /// The same with a request that is changed before it is sent.
+    fn call_changed(
+        &mut self,
+        name: &str,
+        ask: &impl TypedAsk,
+        shown: &[usize],
+        change: impl FnOnce(&mut Arguments<'_>),
+    ) {
+        let mut filled = Filled::default();
+        let arguments = &mut ask.arguments(&mut filled);
+        change(arguments);
         let reply = self.send(arguments);
         let codes = reply.codes();
         self.answers += &format!("{name} {}/{}", codes.return_code, codes.reason_code);
@@ -102,91 +117,78 @@ impl Expected<'_> {
     }
 }
 
-fn encipher<'a>(key: &'a [u8], text: &'a [u8], rules: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::Encipher);
-    arguments
-        .set_bytes(enc::KEY_IDENTIFIER, key)
-        .set_integer(enc::TEXT_LENGTH, text.len() as i64)
-        .set_bytes(enc::PLAINTEXT, text)
-        .set_bytes(enc::INITIALIZATION_VECTOR, b"12345678")
-        .set_integer(enc::RULE_ARRAY_COUNT, rules.len() as i64 / 8)
-        .set_bytes(enc::RULE_ARRAY, rules)
-        .set_bytes(enc::CHAINING_VECTOR, &[0; 18]);
-    arguments
+fn encipher<'a>(key: &'a [u8], text: &'a [u8], method: Option<DesMethod>) -> enc::Ask<'a> {
+    enc::Ask {
+        key_identifier: key.into(),
+        plaintext: text,
+        initialization_vector: Some(b"12345678"),
+        method,
+        chaining_vector: Some(&[0; 18]),
+        ..enc::Ask::new()
+    }
 }
 
-fn mac<'a>(key: &'a [u8], text: &'a [u8], rules: &'a [u8], chain: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::MacGenerate);
-    arguments
-        .set_bytes(mgn::KEY_IDENTIFIER, key)
-        .set_integer(mgn::TEXT_LENGTH, text.len() as i64)
-        .set_bytes(mgn::TEXT, text)
-        .set_integer(mgn::RULE_ARRAY_COUNT, rules.len() as i64 / 8)
-        .set_bytes(mgn::RULE_ARRAY, rules)
-        .set_bytes(mgn::CHAINING_VECTOR, chain);
-    arguments
+fn mac<'a>(key: &'a [u8], text: &'a [u8]) -> mgn::Ask<'a> {
+    mgn::Ask { key_identifier: key.into(), text, chaining_vector: Some(&[0; 18]), ..mgn::Ask::new() }
 }
 
-fn pka_encrypt(public: &[u8], room: i64) -> Arguments<'_> {
-    let mut arguments = Arguments::new(Verb::PkaEncrypt);
-    arguments
-        .set_integer(pke::RULE_ARRAY_COUNT, 1)
-        .set_bytes(pke::RULE_ARRAY, b"ZERO-PAD")
-        .set_integer(pke::KEY_VALUE_LENGTH, 16)
-        .set_bytes(pke::KEY_VALUE, b"a clear value 16")
-        .set_integer(pke::RSA_PUBLIC_KEY_LENGTH, public.len() as i64)
-        .set_bytes(pke::RSA_PUBLIC_KEY, public)
-        .set_integer(pke::RSA_ENCIPHER_LENGTH, room);
-    arguments
+fn pka_encrypt(public: &[u8], room: usize) -> pke::Ask<'_> {
+    pke::Ask {
+        key_value: b"a clear value 16",
+        rsa_public_key: public.into(),
+        rsa_encipher: room,
+        ..pke::Ask::new(RsaFormat::ZeroPad)
+    }
 }
 
 /// The calls of `calls.c` and `calls.py`.
 fn expected<'f>(facility: &'f Facility, key: &[u8], label: &[u8], public: &[u8]) -> Expected<'f> {
     let mut calls = Expected { facility, requests: VecDeque::new(), answers: String::new() };
     let enciphered = [enc::TEXT_LENGTH, enc::CIPHERTEXT];
-    calls.call("cbc", &encipher(key, b"twenty-four bytes of it.", b""), &enciphered);
-    calls.call("x9.23", &encipher(key, b"twenty-one bytes of i", b"X9.23   "), &enciphered);
-    calls.call("mac", &mac(label, b"a text", b"", &[0; 18]), &[mgn::MAC]);
-    calls.call("mac-hex9", &mac(label, b"a text", b"X9.9-1  HEX-9   ", &[0; 18]), &[mgn::MAC]);
-    calls.call("mac-first-of-odd-length", &mac(label, b"two bl", b"FIRST   ", &[0; 18]), &[]);
-    let first = calls.send(&mac(label, b"two blocks here.", b"FIRST   ", &[0; 18]));
-    let chain = first.arguments().bytes(mgn::CHAINING_VECTOR).to_vec();
-    calls.call("mac-parts", &mac(label, b"and more", b"LAST    MACLEN8 ", &chain), &[mgn::MAC]);
+    calls.call("cbc", &encipher(key, b"twenty-four bytes of it.", None), &enciphered);
+    calls.call("x9.23", &encipher(key, b"twenty-one bytes of i", Some(DesMethod::X923)), &enciphered);
+    calls.call("mac", &mac(label, b"a text"), &[mgn::MAC]);
+    let (method, format) = (Some(MacMethod::X99), Some(MacFormat::Hex9));
+    calls.call("mac-hex9", &mgn::Ask { method, format, ..mac(label, b"a text") }, &[mgn::MAC]);
+    let first = |text| mgn::Ask { segment: Some(Segment::First), ..mac(label, text) };
+    calls.call("mac-first-of-odd-length", &first(b"two bl"), &[]);
+    let first = calls.send(&first(b"two blocks here.").arguments(&mut Filled::default()));
+    let first = first.arguments();
+    let (segment, format) = (Some(Segment::Last), Some(MacFormat::Bytes8));
+    let chaining_vector = Some(first.bytes(mgn::CHAINING_VECTOR).try_into().unwrap());
+    let last = mgn::Ask { segment, format, chaining_vector, ..mac(label, b"and more") };
+    calls.call("mac-parts", &last, &[mgn::MAC]);
     calls.call("pke", &pka_encrypt(public, 128), &[pke::RSA_ENCIPHER_LENGTH, pke::RSA_ENCIPHER]);
     calls.call("pke-small", &pka_encrypt(public, 127), &[pke::RSA_ENCIPHER_LENGTH]);
     // A null pointer for three bytes is refused by the shell, and sent by nobody.
     calls.answers += "null-text 8/21\n";
-    let mut negative = mac(label, b"", b"", &[0; 18]);
-    calls.call("negative-length", negative.set_integer(mgn::TEXT_LENGTH, -1), &[]);
-    let mut many = mac(label, b"a", b"", &[0; 18]);
-    calls.call("many-keywords", many.set_integer(mgn::RULE_ARRAY_COUNT, 33), &[]);
+    calls.call_changed("negative-length", &mac(label, b""), &[], |arguments| {
+        arguments.set_integer(mgn::TEXT_LENGTH, -1);
+    });
+    calls.call_changed("many-keywords", &mac(label, b"a"), &[], |arguments| {
+        arguments.set_integer(mgn::RULE_ARRAY_COUNT, 33);
+    });
     calls
 }
 
 /// A DES key, the field of a label that it is kept under, and an RSA public key.
 fn keys(facility: &Facility) -> [Vec<u8>; 3] {
     let (key, label) = (mac_key(facility), Label::new("TEST.MAC").unwrap().to_field());
-    let mut create = Arguments::new(Verb::KeyRecordsWrite);
-    create
-        .set_integer(krw::RULE_ARRAY_COUNT, 1)
-        .set_bytes(krw::RULE_ARRAY, b"CREATE  ")
-        .set_bytes(krw::KEY_LABEL_1, &label)
-        .set_integer(krw::KEY_TOKEN_1_LENGTH, key.len() as i64)
-        .set_bytes(krw::KEY_TOKEN_1, &key)
-        .set_bytes(krw::KEY_LABEL_2, &[b' '; 64]);
-    let created = facility.call(0, &create).unwrap();
+    let create = krw::Ask {
+        key_label_1: &label,
+        key_token_1: &key,
+        key_label_2: &[b' '; 64],
+        ..krw::Ask::new(RecordWriting::Create)
+    };
+    let created = facility.ask(0, &create).unwrap();
     assert!(created.codes().has_output(), "{}", created.codes());
 
-    let generated = facility.call(0, &rsa_generate(&rsa_skeleton(facility, RSA_BITS))).unwrap();
-    let generated = generated.arguments();
-    let private = generated.bytes(pkg::GENERATED_KEY_IDENTIFIER);
-    let mut extract = Arguments::new(Verb::PkaPublicKeyExtract);
-    extract
-        .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, private.len() as i64)
-        .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, private)
-        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, 3500);
-    let extracted = facility.call(0, &extract).unwrap();
-    [key, label.to_vec(), extracted.arguments().bytes(pkx::TARGET_KEY_TOKEN).to_vec()]
+    let generated = facility.ask(0, &rsa_generate(&rsa_skeleton(facility, RSA_BITS))).unwrap();
+    let private = generated.got().generated_key_identifier;
+    let extract =
+        pkx::Ask { source_key_identifier: private.into(), target_key_token: 3500, ..pkx::Ask::new() };
+    let extracted = facility.ask(0, &extract).unwrap();
+    [key, label.to_vec(), extracted.got().target_key_token.to_vec()]
 }
 
 /// Answers the requests that a program sends until it ends; gives them.

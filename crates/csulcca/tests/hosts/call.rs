@@ -12,8 +12,7 @@ use std::ptr::{from_mut, null_mut};
 use std::time::{Duration, Instant};
 use system_tests::{Installation, mac_key};
 use wire::code;
-use wire::frame::Arguments;
-use wire::verb::{Verb, mac_generate as mgn};
+use wire::verb::{Filled, MacFormat, MacMethod, TypedAsk, mac_generate as mgn};
 
 const RULES: &[u8; 16] = b"X9.9-1  MACLEN8 ";
 const TEXT: &[u8; 64] = b"sixty-four bytes of text, as long as a message of a payment is..";
@@ -47,15 +46,15 @@ fn from_c(key: &mut [u8; 64]) -> Answer {
 }
 
 fn from_rust(facility: &Facility, key: &[u8; 64], reply: &mut Reply) -> Answer {
-    let mut arguments = Arguments::new(Verb::MacGenerate);
-    arguments
-        .set_bytes(mgn::KEY_IDENTIFIER, key)
-        .set_integer(mgn::TEXT_LENGTH, TEXT.len() as i64)
-        .set_bytes(mgn::TEXT, TEXT)
-        .set_integer(mgn::RULE_ARRAY_COUNT, 2)
-        .set_bytes(mgn::RULE_ARRAY, RULES)
-        .set_bytes(mgn::CHAINING_VECTOR, &[0; 18]);
-    let codes = match facility.call_into(0, &arguments, reply) {
+    let ask = mgn::Ask {
+        key_identifier: key.into(),
+        text: TEXT,
+        method: Some(MacMethod::X99),
+        format: Some(MacFormat::Bytes8),
+        chaining_vector: Some(&[0; 18]),
+        ..mgn::Ask::new()
+    };
+    let codes = match facility.call_into(0, &ask.arguments(&mut Filled::default()), reply) {
         Ok(()) => reply.codes(),
         Err(error) => error.codes(),
     };

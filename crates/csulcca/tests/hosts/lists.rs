@@ -11,12 +11,11 @@ use system_tests::{Installation, mac_key, rsa_generate, rsa_skeleton, settings};
 use tempfile::TempDir;
 use wire::code;
 use wire::control::Store;
-use wire::frame::Arguments;
 use wire::pattern::{LabelPattern, LabelRule};
 use wire::role::GUEST;
 use wire::tenant::Tenant;
 use wire::uses::Uses;
-use wire::verb::{Verb, clear_key_import_multiple as ckm, pka_key_generate as pkg};
+use wire::verb::{KeyAlgorithm, clear_key_import_multiple as ckm};
 use wire::{Codes, Label};
 
 /// Length of the header, and of each record.
@@ -103,21 +102,16 @@ fn record(facility: &Facility, store: Store, label: &str, token: &[u8]) {
 }
 
 fn aes_key(facility: &Facility) -> Vec<u8> {
-    let mut import = Arguments::new(Verb::ClearKeyImportMultiple);
-    import
-        .set_integer(ckm::RULE_ARRAY_COUNT, 1)
-        .set_bytes(ckm::RULE_ARRAY, b"AES     ")
-        .set_integer(ckm::CLEAR_KEY_LENGTH, 16)
-        .set_bytes(ckm::CLEAR_KEY, &[7; 16]);
-    let reply = facility.call(0, &import).unwrap();
+    let import = ckm::Ask { algorithm: Some(KeyAlgorithm::Aes), clear_key: &[7; 16], ..ckm::Ask::new() };
+    let reply = facility.ask(0, &import).unwrap();
     assert!(reply.codes().is_ok());
-    reply.arguments().bytes(ckm::TARGET_KEY_IDENTIFIER).to_vec()
+    reply.got().target_key_identifier.to_vec()
 }
 
 fn rsa_key(facility: &Facility) -> Vec<u8> {
-    let reply = facility.call(0, &rsa_generate(&rsa_skeleton(facility, 2048))).unwrap();
+    let reply = facility.ask(0, &rsa_generate(&rsa_skeleton(facility, 2048))).unwrap();
     assert!(reply.codes().is_ok());
-    reply.arguments().bytes(pkg::GENERATED_KEY_IDENTIFIER).to_vec()
+    reply.got().generated_key_identifier.to_vec()
 }
 
 #[test]

@@ -44,7 +44,8 @@ pub fn call(facility: &Facility, domain: u16, (verb, values): &Call<'_>) -> Repl
     facility.call(domain, &arguments).unwrap_or_else(|error| panic!("{}: {error}", entry.name))
 }
 
-pub fn output(reply: &Reply, verb: Verb, name: &str) -> Vec<u8> {
+pub fn output(reply: &impl AsRef<Reply>, verb: Verb, name: &str) -> Vec<u8> {
+    let reply = reply.as_ref();
     assert!(reply.codes().has_output(), "{}: {}", verb.entry().name, reply.codes());
     reply.arguments().bytes(position(verb.entry(), name).unwrap()).to_vec()
 }

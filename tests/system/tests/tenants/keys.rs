@@ -4,7 +4,7 @@ use super::calls::Value::{Bytes, Number};
 use super::calls::{Call, NONE, PART, ROOM, call, calls, output, pin_in_a_block};
 use facility::Facility;
 use system_tests::{mac_key, rsa_skeleton_for};
-use wire::verb::Verb;
+use wire::verb::{PkaUsage, Verb};
 
 /// Keys of domain 0, and what was made with them there.
 #[derive(Default)]
@@ -101,7 +101,7 @@ pub fn agreeing(facility: &Facility) -> Vec<u8> {
         ],
     );
     let skeleton = output(&call(facility, 0, &build), Verb::PkaKeyTokenBuild, "token");
-    let made = facility.call(0, &system_tests::rsa_generate(&skeleton)).unwrap();
+    let made = facility.ask(0, &system_tests::rsa_generate(&skeleton)).unwrap();
     output(&made, Verb::PkaKeyGenerate, "generated_key_identifier")
 }
 
@@ -180,10 +180,11 @@ impl Keys {
         keys.aes = output(&made, Verb::KeyGenerate, "generated_key_identifier_1");
         let rsa = |usage| {
             let skeleton = rsa_skeleton_for(facility, 1024, usage);
-            let made = facility.call(0, &system_tests::rsa_generate(&skeleton)).unwrap();
+            let made = facility.ask(0, &system_tests::rsa_generate(&skeleton)).unwrap();
             output(&made, Verb::PkaKeyGenerate, "generated_key_identifier")
         };
-        (keys.rsa, keys.transport, keys.tls) = (rsa(b"KEY-MGMT"), rsa(b"KM-ONLY "), rsa(b"TLS-ONLY"));
+        (keys.rsa, keys.transport, keys.tls) =
+            (rsa(PkaUsage::KeyManagement), rsa(PkaUsage::KeyManagementOnly), rsa(PkaUsage::TlsOnly));
         [keys.part, keys.importer] = entered(facility, b"IMPORTER", b"INTERNALIMPORT  XLATE   ");
         [_, keys.exporter] = entered(facility, b"EXPORTER", b"INTERNALEXPORT  XLATE   ");
         keys.aes_skeleton = skeleton2(facility, b"INTERNALAES     CIPHER  ");
