@@ -12,8 +12,7 @@ use wire::bounds::{CALL_BYTES_MAX, CONNECTIONS_MAX, KEY_TABLE_ENTRIES, LIST_ROWS
 use wire::control::{
     CONTROL_VERSION, ClientReply, ClientRequest, OfficerOrder, OfficerReply, PollMode, Refusal, Sealed, Store,
 };
-use wire::frame::Arguments;
-use wire::verb::{Verb, aes_key_record_read};
+use wire::verb::{RecordWriting, Verb, aes_key_record_read};
 use wire::{Codes, KeyReference, Label, code};
 
 fn label(text: &str) -> Label {
@@ -217,9 +216,8 @@ fn records_answer_with_the_codes_of_their_verbs() {
     assert_eq!(client.ask(calls::write("A", &clear)), calls::refused(code::TOKEN_INVALID));
     assert_eq!(client.ask(calls::read("A")), calls::token(&des_token(3)));
     assert_eq!(client.ask(calls::read("B")), calls::refused(code::LABEL_NOT_FOUND));
-    let field = label("A").to_field();
-    let mut of_another_store = Arguments::new(Verb::AesKeyRecordRead);
-    of_another_store.set_bytes(aes_key_record_read::KEY_LABEL, &field);
+    let key_label = &label("A").to_field();
+    let of_another_store = aes_key_record_read::Ask { key_label, ..aes_key_record_read::Ask::new() };
     assert_eq!(client.ask(calls::of(&of_another_store)), calls::refused(code::LABEL_NOT_FOUND));
     assert_eq!(client.ask(ClientRequest::OpenLabel { label: label("B") }), verb(code::LABEL_NOT_FOUND));
     let list =
@@ -242,7 +240,7 @@ fn two_records_are_written_or_neither() {
         assert_eq!(client.create(name, vec![]), calls::DONE);
     }
     let (one, two) = (des_token(1), des_token(2));
-    let both = |second| calls::put(b"REPLACE ", &[("A", &one), (second, &two)]);
+    let both = |second| calls::put(RecordWriting::Replace, &[("A", &one), (second, &two)]);
     assert_eq!(client.ask(both("C")), calls::refused(code::LABEL_NOT_FOUND));
     assert_eq!(client.ask(calls::read("A")), calls::token(&[]));
     assert_eq!(client.ask(both("A")), calls::refused(code::KEYWORD_COMBINATION));
@@ -254,8 +252,11 @@ fn two_records_are_written_or_neither() {
     let table = std::fs::File::open(place.home.key_table()).unwrap();
     let table = KeyTableView::join(table.as_fd()).unwrap();
     assert!(table.read(reference, client.tenant, &mut Vec::new()).is_err());
-    assert_eq!(client.ask(calls::put(b"CREATE  ", &[("A", &one)])), calls::refused(code::LABEL_EXISTS));
-    let made_two = calls::put(b"CREATE  ", &[("C", &one), ("D", &two)]);
+    assert_eq!(
+        client.ask(calls::put(RecordWriting::Create, &[("A", &one)])),
+        calls::refused(code::LABEL_EXISTS)
+    );
+    let made_two = calls::put(RecordWriting::Create, &[("C", &one), ("D", &two)]);
     assert_eq!(client.ask(made_two), calls::refused(code::KEYWORD_COMBINATION));
 }
 

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use wire::control::{CardState, ClientReply, ClientRequest, Personality, PollMode, Refusal, Store};
 use wire::frame::Arguments;
 use wire::tenant::{CardChange, Change, Credential, Dedicated, Limits, NAMED_TENANT, Tenant};
-use wire::verb::Verb;
+use wire::verb::{FacilityQuery, TypedGot, Verb};
 use wire::{Codes, Label};
 
 /// Two coprocessors, two accelerators, two domains; `web` shows 1s, `db` shows 2s.
@@ -641,21 +641,17 @@ fn query(
     client: &Client,
     domain: u16,
     card: Option<u32>,
-    keyword: &str,
+    query: FacilityQuery,
 ) -> Result<(Codes, Vec<String>, Vec<u8>), Refusal> {
     use wire::verb::cryptographic_facility_query::*;
-    let (mut arguments, word) = (Arguments::new(Verb::CryptographicFacilityQuery), format!("{keyword:8}"));
-    arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, word.as_bytes());
-    arguments.set_integer(VERB_DATA_LENGTH, 256);
-    let mut payload = Vec::new();
-    arguments.write_request(&mut payload).unwrap();
-    let verb = Verb::CryptographicFacilityQuery as u16;
+    let request = common::calls::of(&Ask { verb_data: 256, ..Ask::new(query) });
+    let ClientRequest::Call { verb, payload, .. } = request else { unreachable!() };
     match client.ask(ClientRequest::Call { domain, card, verb, payload }) {
         ClientReply::Called { codes, payload } => {
-            let reply = Arguments::read_reply(Verb::CryptographicFacilityQuery, &payload).unwrap();
-            let elements = reply.bytes(RULE_ARRAY).chunks(8);
-            let elements = elements.map(|element| String::from_utf8_lossy(element).trim_end().to_owned());
-            Ok((codes, elements.collect(), reply.bytes(VERB_DATA).to_vec()))
+            let got = Got::of(&Arguments::read_reply(Got::VERB, &payload).unwrap());
+            let elements =
+                got.rule_array.iter().map(|element| String::from_utf8_lossy(element).trim_end().to_owned());
+            Ok((codes, elements.collect(), got.verb_data.to_vec()))
         }
         ClientReply::Refused(refusal) => Err(refusal),
         other => panic!("{other:?}"),
@@ -671,27 +667,32 @@ fn a_query_tells_a_tenant_of_its_own_domains_cards_and_role() {
     });
     let daemon = place.start();
     let (web, db, owner) = (place.client_as(1), place.client_as(2), place.client());
-    let ask = |client: &Client, card, keyword: &str| query(client, 1, card, keyword).unwrap();
-    assert_eq!(ask(&web, None, "DOM-USAG").2, [0, 1]);
-    assert_eq!(ask(&owner, None, "DOM-USAG").2, [0, 0, 0, 1]);
-    assert_eq!(ask(&web, None, "DOM-NUMS").2, [0, 0, 0, 2]);
+    let ask = |client: &Client, card, about| query(client, 1, card, about).unwrap();
+    assert_eq!(ask(&web, None, FacilityQuery::UsableDomains).2, [0, 1]);
+    assert_eq!(ask(&owner, None, FacilityQuery::UsableDomains).2, [0, 0, 0, 1]);
+    assert_eq!(ask(&web, None, FacilityQuery::Domains).2, [0, 0, 0, 2]);
     // Its one coprocessor, whichever it asks about; others have serial numbers of their own, which it does not learn.
-    let serial = |client: &Client, card| ask(client, card, "STATCRD2").1[14].clone();
+    let serial = |client: &Client, card| ask(client, card, FacilityQuery::Adapters).1[14].clone();
     let (its, owners) = (serial(&web, None), serial(&owner, None));
-    assert_eq!((ask(&web, None, "STATCRD2").1[0].as_str(), its.len()), ("1", 8));
+    assert_eq!((ask(&web, None, FacilityQuery::Adapters).1[0].as_str(), its.len()), ("1", 8));
     assert!(its == serial(&web, Some(1)) && its != owners && owners == serial(&owner, Some(0)));
     for card in [0, 2, 3, 64, u32::MAX] {
         assert_eq!(serial(&web, Some(card)), "", "{card}");
     }
-    assert_eq!(ask(&web, None, "STATCCA").1[5], "DFLTGUES");
-    assert_eq!(ask(&owner, None, "STATCCA").1[5], "DFLTOWNE");
+    assert_eq!(ask(&web, None, FacilityQuery::Sym).1[5], "DFLTGUES");
+    assert_eq!(ask(&owner, None, FacilityQuery::Sym).1[5], "DFLTOWNE");
     // Of a domain that is not its own it learns nothing, nor does who has no right to ask.
-    for keyword in ["STATCCAE", "STATICSB", "STATCRD2", "DOM-USAG"] {
+    for about in [
+        FacilityQuery::SymAndAsym,
+        FacilityQuery::AllPatterns,
+        FacilityQuery::Adapters,
+        FacilityQuery::UsableDomains,
+    ] {
         assert!(
-            matches!(query(&web, 0, None, keyword), Err(Refusal::Invalid(why)) if why.contains("tenant web"))
+            matches!(query(&web, 0, None, about), Err(Refusal::Invalid(why)) if why.contains("tenant web"))
         );
-        assert!(matches!(query(&web, 2, None, keyword), Err(Refusal::Invalid(_))));
-        assert_eq!(query(&db, 1, None, keyword), Err(Refusal::Denied));
+        assert!(matches!(query(&web, 2, None, about), Err(Refusal::Invalid(_))));
+        assert_eq!(query(&db, 1, None, about), Err(Refusal::Denied));
     }
     drop(daemon);
     let _daemon = place.start();
@@ -709,9 +710,9 @@ fn who_asks_queries_without_taking_answers_waits_for_itself() {
     while sent < 10_000 && flood.channel.try_send(&request, &[]).is_ok() {
         sent += 1;
         if sent % 100 == 0 {
-            assert_eq!(query(&other, 0, None, "DOM-NUMS").unwrap().2, [0, 0, 0, 2]);
+            assert_eq!(query(&other, 0, None, FacilityQuery::Domains).unwrap().2, [0, 0, 0, 2]);
         }
     }
     assert!(sent > 1);
-    assert_eq!(query(&other, 0, None, "DOM-NUMS").unwrap().2, [0, 0, 0, 2]);
+    assert_eq!(query(&other, 0, None, FacilityQuery::Domains).unwrap().2, [0, 0, 0, 2]);
 }

@@ -100,25 +100,20 @@ mod tests {
     use crate::rights::Role;
     use wire::point::Point;
     use wire::role::BuiltIn;
-    use wire::verb::Verb;
+    use wire::verb::{Filled, TypedAsk, Verb};
 
     fn ask(
         role: &Role,
-        keyword: &str,
+        action: Action,
         name: Option<&[u8; 8]>,
         room: i64,
     ) -> Result<(Codes, i64, Vec<u8>), Codes> {
         let (usable, registers, serial) = (&[0][..], &[][..], *b"01234567");
         let facts = Facts { domain: 0, domains: 1, usable, registers, adapters: 1, serial, role };
-        let (mut arguments, word) = (Arguments::new(Verb::AccessControlMaintenance), format!("{keyword:8}"));
-        arguments
-            .set_integer(maintenance::RULE_ARRAY_COUNT, 1)
-            .set_bytes(maintenance::RULE_ARRAY, word.as_bytes())
-            .set_integer(maintenance::OUTPUT_DATA_LENGTH, room);
-        if let Some(name) = name {
-            arguments.set_bytes(maintenance::NAME, name);
-        }
-        let answer = answer(&arguments, &facts)?;
+        let (ask, mut filled) =
+            (maintenance::Ask { name, ..maintenance::Ask::new(action) }, Filled::default());
+        let mut arguments = ask.arguments(&mut filled);
+        let answer = answer(arguments.set_integer(maintenance::OUTPUT_DATA_LENGTH, room), &facts)?;
         let read = Arguments::read_reply(Verb::AccessControlMaintenance, &answer.payload).unwrap();
         let length = read.integer(maintenance::OUTPUT_DATA_LENGTH);
         Ok((answer.codes, length, read.bytes(maintenance::OUTPUT_DATA).to_vec()))
@@ -151,10 +146,10 @@ mod tests {
     fn a_role_is_the_one_in_force() {
         for name in ["owner", "guest", "trusted", "nobody"] {
             let role = built_in(name);
-            let (codes, _, listed) = ask(&role, "LSTROLES", None, 8).unwrap();
+            let (codes, _, listed) = ask(&role, Action::Roles, None, 8).unwrap();
             assert_eq!((codes, &listed[..4], listed.len()), (code::OK, &b"DFLT"[..], 8));
             let own: [u8; 8] = listed.try_into().unwrap();
-            let (codes, length, record) = ask(&role, "GET-ROLE", Some(&own), 2500).unwrap();
+            let (codes, length, record) = ask(&role, Action::Role, Some(&own), 2500).unwrap();
             assert_eq!((codes, length), (code::OK, record.len() as i64));
             assert_eq!((&record[..2], record[2..22].trim_ascii_end()), (&[1, 1][..], name.as_bytes()));
             assert_eq!(record[22..29], [0, 0, 0, 0, 0x17, 0x3B, 0xFE]);
@@ -167,7 +162,7 @@ mod tests {
         let one = built_in("guest");
         let mut other = one.clone();
         other.points.deny(Point::MacVerify);
-        let record = |role: &Role| ask(role, "GET-ROLE", Some(b"DFLTGUES"), 2500).unwrap().2;
+        let record = |role: &Role| ask(role, Action::Role, Some(b"DFLTGUES"), 2500).unwrap().2;
         assert_ne!(record(&one), record(&other));
     }
 
@@ -175,21 +170,21 @@ mod tests {
     fn no_other_role_is_told_of() {
         let guest = built_in("guest");
         for name in [b"DFLTOWNE", b"owner   ", b"guest   ", b"        ", b"dfltgues", b"DFLTGUE "] {
-            assert_eq!(ask(&guest, "GET-ROLE", Some(name), 2500), Err(code::NO_ROLE));
+            assert_eq!(ask(&guest, Action::Role, Some(name), 2500), Err(code::NO_ROLE));
         }
-        assert_eq!(ask(&guest, "GET-ROLE", None, 2500).unwrap_err(), code::INVALID_PARAMETER);
+        assert_eq!(ask(&guest, Action::Role, None, 2500).unwrap_err(), code::INVALID_PARAMETER);
     }
 
     #[test]
     fn a_record_that_does_not_fit_says_how_long_it_is() {
         let guest = built_in("guest");
-        let (.., record) = ask(&guest, "GET-ROLE", Some(b"DFLTGUES"), 2500).unwrap();
+        let (.., record) = ask(&guest, Action::Role, Some(b"DFLTGUES"), 2500).unwrap();
         for room in [record.len() as i64 - 1, 0, -1] {
-            let (codes, length, data) = ask(&guest, "GET-ROLE", Some(b"DFLTGUES"), room).unwrap();
+            let (codes, length, data) = ask(&guest, Action::Role, Some(b"DFLTGUES"), room).unwrap();
             assert_eq!((codes, length, data.len()), (code::BUFFER_TOO_SMALL, record.len() as i64, 0));
         }
         let served = Action::ALL.iter().filter(|(_, action)| {
-            ask(&guest, action.keyword().text, Some(b"DFLTGUES"), 2500)
+            ask(&guest, *action, Some(b"DFLTGUES"), 2500)
                 .map_err(|codes| assert_eq!(codes, code::KEYWORD))
                 .is_ok()
         });

@@ -207,6 +207,7 @@ mod tests {
             serial: *b"0123ABCD",
             role: &role,
         };
+        // By position: keywords that there are not, and negative lengths.
         let mut arguments = Arguments::new(Verb::CryptographicFacilityQuery);
         let words: String = keywords.split(' ').map(|word| format!("{word:8}")).collect();
         arguments

@@ -1,10 +1,9 @@
 //! Verbs of DES key records, as a client sends them.
 
 use wire::control::{ClientReply, ClientRequest};
-use wire::frame::{Argument, Arguments};
 use wire::verb::{
-    Verb, des_key_record_create, des_key_record_delete, des_key_record_read, des_key_record_write,
-    key_records_write,
+    Filled, RecordDeletion, RecordWriting, TypedAnswer, TypedAsk, des_key_record_create,
+    des_key_record_delete, des_key_record_read, des_key_record_write, key_records_write,
 };
 use wire::{Codes, Label, code};
 
@@ -20,16 +19,18 @@ pub fn refused(codes: Codes) -> ClientReply {
 pub fn token(token: &[u8]) -> ClientReply {
     let mut field = [0; 64];
     field[..token.len()].copy_from_slice(token);
-    let (mut arguments, mut payload) = (Arguments::new(Verb::DesKeyRecordRead), Vec::new());
-    arguments.set(des_key_record_read::KEY_TOKEN, Argument::Bytes(&field)).write_reply(&mut payload).unwrap();
+    let (mut filled, mut payload) = (Filled::default(), Vec::new());
+    let ask = des_key_record_read::Ask::new();
+    let answer = des_key_record_read::Answer { key_token: Some(&field) };
+    answer.write(&ask.arguments(&mut filled), &mut payload).unwrap();
     ClientReply::Called { codes: code::OK, payload }
 }
 
-/// A call with these arguments.
-pub fn of(arguments: &Arguments<'_>) -> ClientRequest {
+/// A call of this verb.
+pub fn of<A: TypedAsk>(ask: &A) -> ClientRequest {
     let mut payload = Vec::new();
-    arguments.write_request(&mut payload).unwrap();
-    ClientRequest::Call { domain: 0, card: None, verb: arguments.verb() as u16, payload }
+    ask.arguments(&mut Filled::default()).write_request(&mut payload).unwrap();
+    ClientRequest::Call { domain: 0, card: None, verb: A::VERB as u16, payload }
 }
 
 fn field(label: &str) -> [u8; 64] {
@@ -38,44 +39,38 @@ fn field(label: &str) -> [u8; 64] {
 
 /// Creates a record, with this token or without one.
 pub fn create(label: &str, token: &[u8]) -> ClientRequest {
-    let field = field(label);
-    if token.is_empty() {
-        let mut arguments = Arguments::new(Verb::DesKeyRecordCreate);
-        return of(arguments.set_bytes(des_key_record_create::KEY_LABEL, &field));
+    use des_key_record_create::*;
+    match token {
+        [] => of(&Ask { key_label: &field(label), ..Ask::new() }),
+        token => put(RecordWriting::Create, &[(label, token)]),
     }
-    put(b"CREATE  ", &[(label, token)])
 }
 
 /// Writes one record or two, made or there already.
-pub fn put(keyword: &[u8; 8], records: &[(&str, &[u8])]) -> ClientRequest {
+pub fn put(writing: RecordWriting, records: &[(&str, &[u8])]) -> ClientRequest {
     use key_records_write::*;
-    let blank = [b' '; 64];
-    let fields: Vec<_> = records.iter().map(|(label, _)| field(label)).collect();
-    let mut arguments = Arguments::new(Verb::KeyRecordsWrite);
-    arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, keyword).set_bytes(KEY_LABEL_2, &blank);
-    let places = [(KEY_LABEL_1, KEY_TOKEN_1_LENGTH), (KEY_LABEL_2, KEY_TOKEN_2_LENGTH)];
-    for ((label_at, length_at), (field, (_, token))) in places.into_iter().zip(fields.iter().zip(records)) {
-        arguments.set_bytes(label_at, field);
-        arguments.set_integer(length_at, token.len() as i64).set_bytes(length_at + 1, token);
-    }
-    of(&arguments)
+    let ((label, key_token_1), second) = (records[0], records.get(1));
+    of(&Ask {
+        key_label_1: &field(label),
+        key_token_1,
+        key_label_2: &second.map_or([b' '; 64], |(label, _)| field(label)),
+        key_token_2: second.map_or(&[][..], |(_, token)| *token),
+        ..Ask::new(writing)
+    })
 }
 
 pub fn read(label: &str) -> ClientRequest {
-    let field = field(label);
-    of(Arguments::new(Verb::DesKeyRecordRead).set_bytes(des_key_record_read::KEY_LABEL, &field))
+    use des_key_record_read::*;
+    of(&Ask { key_label: &field(label), ..Ask::new() })
 }
 
 pub fn write(label: &str, token: &[u8]) -> ClientRequest {
     use des_key_record_write::*;
-    let field = field(label);
-    of(Arguments::new(Verb::DesKeyRecordWrite).set_bytes(KEY_TOKEN, token).set_bytes(KEY_LABEL, &field))
+    of(&Ask { key_token: token.try_into().unwrap(), key_label: &field(label), ..Ask::new() })
 }
 
 pub fn delete(label: &str, token_only: bool) -> ClientRequest {
     use des_key_record_delete::*;
-    let (field, keyword) = (field(label), if token_only { b"TOKEN-DL" } else { b"LABEL-DL" });
-    let mut arguments = Arguments::new(Verb::DesKeyRecordDelete);
-    arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, keyword);
-    of(arguments.set_bytes(KEY_IDENTIFIER, &field))
+    let deletion = if token_only { RecordDeletion::Token } else { RecordDeletion::Record };
+    of(&Ask { key_identifier: &field(label), ..Ask::new(deletion) })
 }
