@@ -15,8 +15,7 @@ use facility::{Facility, Selection};
 use std::ffi::c_void;
 use wire::bounds::{DOMAINS_MAX, KEYWORD_BYTES};
 use wire::control::Personality;
-use wire::frame::Arguments;
-use wire::verb::{Verb, cryptographic_facility_query as query};
+use wire::verb::{FacilityQuery, cryptographic_facility_query as query};
 use wire::{Codes, code};
 
 /// What is done with a card or a domain.
@@ -200,16 +199,13 @@ fn chosen(card: Card<'_>) -> Result<Chosen, Codes> {
 
 /// The serial number of a card.
 fn serial(facility: &Facility, domain: u16, index: u32) -> Result<Vec<u8>, Codes> {
-    let mut arguments = Arguments::new(Verb::CryptographicFacilityQuery);
-    arguments.set_integer(query::RULE_ARRAY_COUNT, 1).set_bytes(query::RULE_ARRAY, b"STATCRD2");
-    let reply = facility.with_selection(Selection::card(index)).call(domain, &arguments);
+    let ask = query::Ask::new(FacilityQuery::Adapters);
+    let reply = facility.with_selection(Selection::card(index)).ask(domain, &ask);
     let reply = reply.map_err(|error| error.codes())?;
     if !reply.codes().has_output() {
         return Err(reply.codes());
     }
-    let outputs = reply.arguments();
-    let element = outputs.bytes(query::RULE_ARRAY).chunks(KEYWORD_BYTES).nth(SERIAL_ELEMENT);
-    Ok(element.unwrap_or_default().to_vec())
+    Ok(reply.got().rule_array.get(SERIAL_ELEMENT).map(|element| element.to_vec()).unwrap_or_default())
 }
 
 #[cfg(test)]
