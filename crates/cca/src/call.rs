@@ -199,11 +199,13 @@ impl AnswerBuffer<'_> {
 mod tests {
     use super::*;
     use wire::verb::Verb;
-    use wire::verb::random_number_generate_long::{Answer, RANDOM_NUMBER, RANDOM_NUMBER_LENGTH};
+    use wire::verb::random_number_generate_long::{Answer, Ask, RANDOM_NUMBER, RANDOM_NUMBER_LENGTH};
+    use wire::verb::{AesAlgorithm, Filled, RandomForm, TypedAsk};
 
-    fn answer(room: i64, verdict: Verdict) -> (Outcome, Codes, Vec<u8>) {
-        let mut arguments = Arguments::new(Verb::RandomNumberGenerateLong);
-        arguments.set_integer(RANDOM_NUMBER_LENGTH, room);
+    fn answer(room: usize, verdict: Verdict) -> (Outcome, Codes, Vec<u8>) {
+        let (ask, mut filled) =
+            (Ask { random_number: room, ..Ask::new(RandomForm::Random) }, Filled::default());
+        let arguments = ask.arguments(&mut filled);
         let mut out = vec![9; 3];
         let mut reply = Reply::new(&arguments, &mut out);
         let written = reply.write(Answer { random_number: Some(&[3; 8]) });
@@ -229,10 +231,10 @@ mod tests {
     }
 
     /// The outcome of a text of 16 bytes that was lent behind `head` bytes, and what is in the answer's memory.
-    fn lent(head: usize, room: i64, verdict: Option<Verdict>) -> (Codes, Vec<u8>) {
-        use wire::verb::symmetric_algorithm_encipher::{Answer, CIPHER_TEXT_LENGTH};
-        let mut arguments = Arguments::new(Verb::SymmetricAlgorithmEncipher);
-        arguments.set_integer(CIPHER_TEXT_LENGTH, room);
+    fn lent(head: usize, room: usize, verdict: Option<Verdict>) -> (Codes, Vec<u8>) {
+        use wire::verb::symmetric_algorithm_encipher::{Answer, Ask};
+        let (ask, mut filled) = (Ask { cipher_text: room, ..Ask::new(AesAlgorithm::Aes) }, Filled::default());
+        let arguments = ask.arguments(&mut filled);
         let mut out = vec![9; 300];
         let mut reply = Reply::new(&arguments, &mut out);
         let mut text = reply.lend(head, &[3; 16], 0);

@@ -12,7 +12,7 @@ use wire::control::{Handout, MasterKeyPair, Register};
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
 use wire::role::BUILT_IN;
-use wire::verb::{Filled, Key, Room, TypedAsk};
+use wire::verb::{ExportFormat, Filled, Key, Kind, Room, RsaFormat, TransportFormat, TypedAsk};
 
 /// An answer, or the codes of a refusal.
 pub type Answered = Result<Vec<u8>, Codes>;
@@ -81,6 +81,28 @@ pub fn ask(processor: &mut Processor, arguments: &Arguments<'_>, position: usize
     (codes, output)
 }
 
+/// A request with these keywords in place of its own: tests say wrong ones too.
+pub fn worded<'a>(ask: &'a impl TypedAsk, filled: &'a mut Filled, rules: &'a [u8]) -> Arguments<'a> {
+    let mut arguments = ask.arguments(filled);
+    let parameters = arguments.verb().entry().parameters.iter().enumerate();
+    for (position, parameter) in parameters {
+        if let Kind::Keywords(count) = parameter.kind {
+            arguments.set_integer(count, rules.len() as i64 / 8).set_bytes(position, rules);
+        }
+    }
+    arguments
+}
+
+/// Runs a request with these keywords, which must be answered; gives the codes and the output at `position`.
+fn ask_worded(
+    processor: &mut Processor,
+    request: &impl TypedAsk,
+    words: &[&str],
+    position: usize,
+) -> (Codes, Vec<u8>) {
+    ask(processor, &worded(request, &mut Filled::default(), &keywords(words)), position)
+}
+
 fn answered((codes, output): (Codes, Vec<u8>)) -> Answered {
     if codes.return_code == 0 { Ok(output) } else { Err(codes) }
 }
@@ -100,7 +122,7 @@ pub fn token_build(processor: &mut Processor, words: &[&str], structure: &[u8], 
     answered(ask(processor, &arguments, wire::verb::pka_key_token_build::TOKEN))
 }
 
-/// A request for a skeleton.
+/// A request for a skeleton, by position: its keywords are text, wrong ones among them.
 pub fn build_arguments<'a>(
     count: usize,
     rules: &'a [u8],
@@ -129,15 +151,14 @@ pub fn key_generate_into(
     skeleton: &[u8],
     capacity: i64,
 ) -> Answered {
-    let rules = keywords(words);
     use wire::verb::pka_key_generate::*;
-    let mut arguments = Arguments::new(Verb::PkaKeyGenerate);
-    arguments.set_integer(RULE_ARRAY_COUNT, words.len() as i64).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_integer(SKELETON_KEY_TOKEN_LENGTH, skeleton.len() as i64);
-    arguments.set_bytes(SKELETON_KEY_TOKEN, skeleton);
-    arguments.set_bytes(TRANSPORT_KEY_IDENTIFIER, &[0; 64]);
-    arguments.set_integer(GENERATED_KEY_IDENTIFIER_LENGTH, capacity);
-    answered(ask(processor, &arguments, GENERATED_KEY_IDENTIFIER))
+    let request = Ask {
+        skeleton_key_token: skeleton.into(),
+        transport_key_identifier: Key::Bytes(&[0; 64]),
+        generated_key_identifier: Room::of(capacity as usize),
+        ..Ask::new()
+    };
+    answered(ask_worded(processor, &request, words, GENERATED_KEY_IDENTIFIER))
 }
 
 /// The key of a clear or external token, under the master key.
@@ -178,14 +199,14 @@ pub fn encrypt_into(
     value: &[u8],
     capacity: i64,
 ) -> Answered {
-    let rules = keywords(words);
     use wire::verb::pka_encrypt::*;
-    let mut arguments = Arguments::new(Verb::PkaEncrypt);
-    arguments.set_integer(RULE_ARRAY_COUNT, words.len() as i64).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_integer(KEY_VALUE_LENGTH, value.len() as i64).set_bytes(KEY_VALUE, value);
-    arguments.set_integer(RSA_PUBLIC_KEY_LENGTH, key.len() as i64).set_bytes(RSA_PUBLIC_KEY, key);
-    arguments.set_integer(RSA_ENCIPHER_LENGTH, capacity);
-    answered(ask(processor, &arguments, RSA_ENCIPHER))
+    let request = Ask {
+        key_value: value,
+        rsa_public_key: key.into(),
+        rsa_encipher: capacity as usize,
+        ..Ask::new(RsaFormat::ZeroPad)
+    };
+    answered(ask_worded(processor, &request, words, RSA_ENCIPHER))
 }
 
 /// The value of a block, deciphered with a private key.
@@ -201,14 +222,14 @@ pub fn decrypt_into(
     block: &[u8],
     capacity: i64,
 ) -> Answered {
-    let rules = keywords(words);
     use wire::verb::pka_decrypt::*;
-    let mut arguments = Arguments::new(Verb::PkaDecrypt);
-    arguments.set_integer(RULE_ARRAY_COUNT, words.len() as i64).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_integer(ENCIPHERED_KEY_LENGTH, block.len() as i64).set_bytes(ENCIPHERED_KEY, block);
-    arguments.set_integer(RSA_PRIVATE_KEY_LENGTH, key.len() as i64).set_bytes(RSA_PRIVATE_KEY, key);
-    arguments.set_integer(KEY_VALUE_LENGTH, capacity);
-    answered(ask(processor, &arguments, KEY_VALUE))
+    let request = Ask {
+        enciphered_key: block,
+        rsa_private_key: key.into(),
+        key_value: capacity as usize,
+        ..Ask::new(RsaFormat::ZeroPad)
+    };
+    answered(ask_worded(processor, &request, words, KEY_VALUE))
 }
 
 /// A signature.
@@ -216,7 +237,7 @@ pub fn sign(processor: &mut Processor, words: &[&str], key: &[u8], data: &[u8]) 
     sign_into(processor, words, key, data, CAPACITY)
 }
 
-/// A request for a signature.
+/// A request for a signature, by position as [`build_arguments`].
 pub fn sign_arguments<'a>(count: usize, rules: &'a [u8], key: &'a [u8], data: &'a [u8]) -> Arguments<'a> {
     use wire::verb::digital_signature_generate::*;
     let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
@@ -244,30 +265,21 @@ pub fn sign_into(
 
 /// The codes of a verification.
 pub fn verify(processor: &mut Processor, words: &[&str], key: &[u8], data: &[u8], signature: &[u8]) -> Codes {
-    let rules = keywords(words);
     use wire::verb::digital_signature_verify::*;
-    let mut arguments = Arguments::new(Verb::DigitalSignatureVerify);
-    arguments.set_integer(RULE_ARRAY_COUNT, words.len() as i64).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_integer(PKA_PUBLIC_KEY_ID_LENGTH, key.len() as i64).set_bytes(PKA_PUBLIC_KEY_ID, key);
-    arguments.set_integer(HASH_LENGTH, data.len() as i64).set_bytes(HASH, data);
-    arguments.set_integer(SIGNATURE_FIELD_LENGTH, signature.len() as i64);
-    arguments.set_bytes(SIGNATURE_FIELD, signature);
-    run(processor, &arguments).1
+    let request = Ask { pka_public_key_id: key.into(), hash: data, signature_field: signature, ..Ask::new() };
+    run(processor, &worded(&request, &mut Filled::default(), &keywords(words))).1
 }
 
 /// A symmetric key under a public key.
 pub fn export(processor: &mut Processor, words: &[&str], key: &[u8], rsa: &[u8]) -> Answered {
-    let rules = keywords(words);
     use wire::verb::symmetric_key_export::*;
-    let mut arguments = Arguments::new(Verb::SymmetricKeyExport);
-    arguments.set_integer(RULE_ARRAY_COUNT, words.len() as i64).set_bytes(RULE_ARRAY, &rules);
-    arguments
-        .set_integer(SOURCE_KEY_IDENTIFIER_LENGTH, key.len() as i64)
-        .set_bytes(SOURCE_KEY_IDENTIFIER, key);
-    arguments.set_integer(RSA_PUBLIC_KEY_IDENTIFIER_LEN, rsa.len() as i64);
-    arguments.set_bytes(RSA_PUBLIC_KEY_IDENTIFIER, rsa);
-    arguments.set_integer(RSA_ENCIPHERED_KEY_LENGTH, CAPACITY);
-    answered(ask(processor, &arguments, RSA_ENCIPHERED_KEY))
+    let request = Ask {
+        source_key_identifier: key.into(),
+        rsa_public_key_identifier: rsa.into(),
+        rsa_enciphered_key: CAPACITY as usize,
+        ..Ask::new(ExportFormat::ZeroPad)
+    };
+    answered(ask_worded(processor, &request, words, RSA_ENCIPHERED_KEY))
 }
 
 /// The codes and the token of an import.
@@ -278,15 +290,14 @@ pub fn import_codes(
     rsa: &[u8],
     capacity: i64,
 ) -> (Codes, Vec<u8>) {
-    let rules = keywords(words);
     use wire::verb::symmetric_key_import::*;
-    let mut arguments = Arguments::new(Verb::SymmetricKeyImport);
-    arguments.set_integer(RULE_ARRAY_COUNT, words.len() as i64).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_integer(RSA_ENCIPHERED_KEY_LENGTH, block.len() as i64).set_bytes(RSA_ENCIPHERED_KEY, block);
-    arguments.set_integer(RSA_PRIVATE_KEY_IDENTIFIER_LEN, rsa.len() as i64);
-    arguments.set_bytes(RSA_PRIVATE_KEY_IDENTIFIER, rsa);
-    arguments.set_integer(TARGET_KEY_IDENTIFIER_LENGTH, capacity);
-    ask(processor, &arguments, TARGET_KEY_IDENTIFIER)
+    let request = Ask {
+        rsa_enciphered_key: block,
+        rsa_private_key_identifier: rsa.into(),
+        target_key_identifier: Room::of(capacity as usize),
+        ..Ask::new(TransportFormat::ZeroPad)
+    };
+    ask_worded(processor, &request, words, TARGET_KEY_IDENTIFIER)
 }
 
 /// The symmetric key of a block under a public key.
@@ -294,7 +305,7 @@ pub fn import(processor: &mut Processor, words: &[&str], block: &[u8], rsa: &[u8
     answered(import_codes(processor, words, block, rsa, 64))
 }
 
-/// A request for an operation with a clear RSA key.
+/// A request for an operation with a clear RSA key, by either verb.
 pub fn clear_arguments<'a>(verb: Verb, key: &'a [u8], data: &'a [u8]) -> Arguments<'a> {
     use wire::verb::clear_rsa_private::*;
     let mut arguments = Arguments::new(verb);

@@ -13,13 +13,13 @@ use openssl::pkey::PKey;
 use openssl::symm::{Cipher, Crypter, Mode};
 use token::pka::ecc::EccCurve;
 use verb_requests::pka::*;
+use wire::code;
 use wire::frame::{Arguments, Outcome};
 use wire::point::PointSet;
 use wire::verb::{
-    AesAlgorithm, AesKeyRule, AesMethod, Filled, TestAlgorithm, TestProcess, TypedAsk, key_test as kyt,
-    symmetric_algorithm_encipher as sae,
+    AesAlgorithm, AesKeyRule, AesMethod, Filled, KeyAgreement, Room, TestAlgorithm, TestProcess, TypedAsk,
+    key_test as kyt, symmetric_algorithm_encipher as sae,
 };
-use wire::{Verb, code};
 
 /// A role with everything, the legacy points among it.
 const ALL: &PointSet = &PointSet::EVERYTHING;
@@ -49,19 +49,17 @@ impl<'a> Agreement<'a> {
 
     fn run(&self, processor: &mut Processor) -> Answered {
         use wire::verb::ec_diffie_hellman::*;
-        let rules = keywords(self.words);
-        let mut arguments = Arguments::new(Verb::EcDiffieHellman);
-        arguments.set_integer(RULE_ARRAY_COUNT, self.words.len() as i64).set_bytes(RULE_ARRAY, &rules);
-        arguments.set_integer(PRIVATE_KEY_IDENTIFIER_LENGTH, self.private.len() as i64);
-        arguments.set_bytes(PRIVATE_KEY_IDENTIFIER, self.private);
-        arguments.set_integer(PUBLIC_KEY_IDENTIFIER_LENGTH, self.public.len() as i64);
-        arguments.set_bytes(PUBLIC_KEY_IDENTIFIER, self.public);
-        arguments.set_integer(PARTY_IDENTIFIER_LENGTH, self.party.len() as i64);
-        arguments.set_bytes(PARTY_IDENTIFIER, self.party).set_integer(KEY_BIT_LENGTH, self.bits);
-        arguments.set_integer(OUTPUT_KEK_KEY_IDENTIFIER_LENGTH, self.kek.len() as i64);
-        arguments.set_bytes(OUTPUT_KEK_KEY_IDENTIFIER, self.kek);
-        arguments.set_integer(OUTPUT_KEY_IDENTIFIER_LENGTH, CAPACITY);
-        arguments.set_bytes(OUTPUT_KEY_IDENTIFIER, self.output);
+        let request = Ask {
+            private_key_identifier: self.private.into(),
+            public_key_identifier: self.public.into(),
+            party_identifier: self.party,
+            key_bit_length: self.bits,
+            output_kek_key_identifier: self.kek.into(),
+            output_key_identifier: Room { given: self.output, bytes: CAPACITY as usize },
+            ..Ask::new(KeyAgreement::Derive1)
+        };
+        let (rules, mut filled) = (keywords(self.words), Filled::default());
+        let arguments = worded(&request, &mut filled, &rules);
         let mut payload = Vec::new();
         arguments.write_request(&mut payload).unwrap();
         let mut batch = Batch::new();

@@ -8,9 +8,9 @@ use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private, Public};
 use openssl::sign::{Signer, Verifier};
 use token::pka::ecc::{EccCurve, EccToken};
-use verb_requests::pka::{CAPACITY, ask, build_arguments, key_import, keywords, token_build};
-use wire::frame::Arguments;
-use wire::{Codes, Verb};
+use verb_requests::pka::{CAPACITY, ask, build_arguments, key_import, keywords, token_build, worded};
+use wire::Codes;
+use wire::verb::{Filled, TokenChange};
 
 /// The curves of ECDSA.
 pub const CURVES: [(EccCurve, Nid); 7] = [
@@ -171,11 +171,8 @@ pub fn build_full(
 /// Codes and token of PKA_Key_Token_Change.
 pub fn change(processor: &mut Processor, words: &[&str], token: &[u8]) -> (Codes, Vec<u8>) {
     use wire::verb::pka_key_token_change::*;
-    let rules = keywords(words);
-    let mut arguments = Arguments::new(Verb::PkaKeyTokenChange);
-    arguments.set_integer(RULE_ARRAY_COUNT, words.len() as i64).set_bytes(RULE_ARRAY, &rules);
-    arguments.set_integer(KEY_IDENTIFIER_LENGTH, token.len() as i64).set_bytes(KEY_IDENTIFIER, token);
-    ask(processor, &arguments, KEY_IDENTIFIER)
+    let request = Ask { key_identifier: token.into(), ..Ask::new(TokenChange::Current) };
+    ask(processor, &worded(&request, &mut Filled::default(), &keywords(words)), KEY_IDENTIFIER)
 }
 
 /// The public key that CSNDPKX has of a token.

@@ -3,6 +3,7 @@
 use openssl::sha::{sha1, sha256};
 use token::pka::{Form, Origin, PkaToken, PrivateValues, Source, Usage};
 use verb_requests::pka::*;
+use wire::verb::{Filled, Room, TypedAsk};
 use wire::{Verb, code};
 
 fn skeleton(processor: &mut cca::Processor, kind: &str, bits: i32) -> Vec<u8> {
@@ -165,11 +166,10 @@ fn regeneration_data_and_a_transport_key_of_a_master_key_are_refused() {
     use wire::verb::pka_key_generate::*;
     let mut processor = processor();
     let small = skeleton(&mut processor, "RSA-CRT", 512);
-    let mut arguments = wire::frame::Arguments::new(Verb::PkaKeyGenerate);
-    arguments
-        .set_integer(SKELETON_KEY_TOKEN_LENGTH, small.len() as i64)
-        .set_bytes(SKELETON_KEY_TOKEN, &small);
-    arguments.set_integer(GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY);
+    let generated_key_identifier = Room::of(CAPACITY as usize);
+    let request = Ask { skeleton_key_token: (&small).into(), generated_key_identifier, ..Ask::new() };
+    let mut filled = Filled::default();
+    let mut arguments = request.arguments(&mut filled);
     assert_eq!(ask(&mut processor, &arguments, GENERATED_KEY_IDENTIFIER).0, code::OK);
     arguments.set_bytes(TRANSPORT_KEY_IDENTIFIER, &[1; 64]);
     assert_eq!(ask(&mut processor, &arguments, GENERATED_KEY_IDENTIFIER).0, code::INVALID_PARAMETER);

@@ -3,7 +3,8 @@
 use openssl::sha::{sha1, sha256};
 use token::pka::{Attributes, ClearKey, CrtComponents, Form, Origin, PkaToken, PrivateValues, Source, Usage};
 use verb_requests::pka::*;
-use wire::{Verb, code};
+use wire::code;
+use wire::verb::{Filled, Room, TypedAsk};
 
 #[test]
 fn imported_keys_are_the_same_keys() {
@@ -104,9 +105,10 @@ fn refusals() {
     assert_eq!(key_import(&mut empty, &clear).unwrap_err(), code::MASTER_KEY_NOT_LOADED);
 
     use wire::verb::pka_key_import::*;
-    let mut arguments = wire::frame::Arguments::new(Verb::PkaKeyImport);
-    arguments.set_integer(SOURCE_KEY_TOKEN_LENGTH, clear.len() as i64).set_bytes(SOURCE_KEY_TOKEN, &clear);
-    arguments.set_integer(TARGET_KEY_IDENTIFIER_LENGTH, CAPACITY);
+    let target_key_identifier = Room::of(CAPACITY as usize);
+    let request = Ask { source_key_token: (&clear).into(), target_key_identifier, ..Ask::new() };
+    let mut filled = Filled::default();
+    let mut arguments = request.arguments(&mut filled);
     arguments.set_bytes(IMPORTER_KEY_IDENTIFIER, &[1; 64]);
     assert_eq!(ask(&mut processor, &arguments, TARGET_KEY_IDENTIFIER).0, code::TOKEN_INVALID);
     let rules = keywords(&["MASTER"]);
