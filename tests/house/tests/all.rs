@@ -1,5 +1,6 @@
 //! Laws about the sources, the pages and the tables.
 
+mod arguments;
 mod bounds;
 mod codes;
 mod exercised;
