@@ -2,9 +2,7 @@
 //!
 //! The card is this test program again, run with its control socket as standard input.
 
-mod common;
-
-use common::{Home, card_parts, echo};
+use crate::common::{Home, card_parts, echo};
 use link::{CardParts, CardQueue, Channel, ClientQueue, Doorbell, LinkError, QueueMemory, StatusPage};
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::os::fd::{AsFd, OwnedFd};
@@ -66,7 +64,7 @@ impl Card {
         let memory = QueueMemory::create(SLOTS, QUEUE).unwrap();
         let (channel, end) = Channel::pair().unwrap();
         let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "card_process", "--nocapture", "--test-threads=1"])
+            .args(["--exact", "death::card_process", "--nocapture", "--test-threads=1"])
             .env(CARD, "1")
             .stdin(Stdio::from(end.into_fd()))
             .stdout(Stdio::null())

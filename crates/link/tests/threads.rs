@@ -1,9 +1,7 @@
 //! Many threads over one queue, with a card that sleeps, spins and ticks: every request is answered
 //! once, to the thread that made it.
 
-mod common;
-
-use common::{Home, card_parts, echo};
+use crate::common::{Home, card_parts, echo};
 use link::{
     CardParts, CardQueue, ClientQueue, Completion, Doorbell, InFlight, LinkError, QueueMemory, Request,
     StatusPage,

@@ -1,10 +1,7 @@
 //! Real traffic through both ends of a tunnel, in namespaces: everything arrives, and nothing of it is seen outside.
 
-mod common;
-#[path = "common/tunnel.rs"]
-mod tunnel;
-
-use common::{Capture, Net, PATIENCE, Space, ip, is_nothing, with_rights};
+use crate::common::tunnel::{End, Way, inside, outside};
+use crate::common::{self, Capture, Net, PATIENCE, Space, ip, is_nothing, with_rights};
 use ipsec::{AesKey, Encryption, Event, Integrity, Mode, Reason, Suite};
 use needs::uninterrupted;
 use plane::{BATCH_CLASSES, Loss};
@@ -12,7 +9,6 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
-use tunnel::{End, Way, inside, outside};
 
 /// What all that is sent is made of, and nobody may see outside.
 const MARKER: &[u8] = b"nobody outside may read this; ";

@@ -117,7 +117,6 @@ const FROM_ELSEWHERE: &[(&str, &str)] = &[
     ("crates/esp/tests/processes/main.rs", "namespaces as the tests of plane make them"),
     ("crates/ipsec/loom/src/lib.rs", "compiled for loom"),
     ("crates/link/loom/src/lib.rs", "compiled for loom"),
-    ("crates/plane/tests/traffic.rs", "the other program of tests has no tunnel"),
     ("crates/sim/src/outside.rs", "the store is an example for users"),
     ("crates/terminator/tests/unit.rs", "reads units as the tests of the system do"),
     ("fuzz/targets/src/calls.rs", "the store is an example for users"),

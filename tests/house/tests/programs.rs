@@ -7,10 +7,8 @@ use std::collections::BTreeSet;
 const SEVERAL: &[(&str, &str)] = &[
     ("crates/cca", "large: they are compiled side by side"),
     ("crates/link/loom", "a workspace of its own"),
-    ("crates/plane", "each is executed again in namespaces of its own"),
     ("crates/sim", "a workspace of its own"),
     ("crates/traffic", "one starts itself, and has no harness"),
-    ("tests/timing", "one reads its own instructions"),
 ];
 
 /// The manifest's entries of programs of tests, each with whether a comment stands before it.

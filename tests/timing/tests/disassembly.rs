@@ -11,18 +11,16 @@
 //! other memory into a general register is not seen here. The kernels load texts and keys into vectors only; the
 //! timing statistics of `make bench` look at what this cannot.
 
-mod disassembly {
-    pub mod follow;
-    pub mod listing;
-}
+mod follow;
+mod listing;
 
-use disassembly::follow::breaches;
-use disassembly::listing::{Function, functions};
 use engine::{
     CipherAlgorithm, CipherDirection, CipherItem, Column, ColumnError, ColumnMut, DesColumns, EaxItem,
     EcdsaSignItem, Engine, GcmItem, HashAlgorithm, HashItem, HmacItem, KeyColumn, KeyWrapItem, MacAlgorithm,
     MacItem, Mode, OcbItem, RsaPrivateItem, RsaPublicItem, WrappedColumn, X25519Item, X25519PublicItem,
 };
+use follow::breaches;
+use listing::{Function, functions};
 use std::hint::black_box;
 use std::process::Command;
 
