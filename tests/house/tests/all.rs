@@ -1,7 +1,8 @@
-//! Laws about the sources, the pages and the tables.
+//! Laws about the sources, the pages and the tables, and the numbers that tests take for chance.
 
 mod arguments;
 mod bounds;
+mod chance;
 mod codes;
 mod exercised;
 mod floors;

@@ -1,0 +1,4 @@
+//! The keys that an agent holds, and its program.
+
+mod agent;
+mod held;

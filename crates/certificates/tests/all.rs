@@ -1,0 +1,4 @@
+//! Certificates: their names, and what real cards sign.
+
+mod cards;
+mod name;
