@@ -12,3 +12,6 @@ mod label;
 
 pub use accelerators::Accelerators;
 pub use label::{LabelKey, Role};
+
+#[cfg(test)]
+mod tests;

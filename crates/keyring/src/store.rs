@@ -302,3 +302,6 @@ fn only<T>(path: &Path, mut parsed: Vec<T>) -> Result<T, KeyringError> {
 fn malformed(path: &Path, cause: String) -> KeyringError {
     KeyringError::Malformed { name: path.display().to_string(), cause }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,8 @@
 //!
 //! Only for test keys: nothing is wiped.
 
+#[cfg(test)]
+mod agree;
 pub mod aws_lc_ffi;
 pub mod core_ffi;
 pub mod ff1;

@@ -390,3 +390,6 @@ pub(crate) fn version_name(version: Version) -> &'static str {
         _ => "other",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -157,3 +157,6 @@ fn booked(plan: &Plan, begin: &Booking, end: &Booking) -> Booked {
         processes: begin.others.iter().zip(&end.others).map(|(a, b)| between(a, b)).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,7 +110,7 @@ fn no_module_is_named_mod() {
 /// Files that have a module of another place, with the reason.
 const FROM_ELSEWHERE: &[(&str, &str)] = &[
     ("crates/card/benches/serving.rs", "starts cards as the room's tests do"),
-    ("crates/cardkeys/tests/cards.rs", "keys as the tests of openpgp make them"),
+    ("crates/cardkeys/src/tests.rs", "keys as the tests of openpgp make them"),
     ("crates/daemon/tests/common/records.rs", "the store of another process is an example for users"),
     ("crates/daemon/tests/over_another_store.rs", "the same tests over another store"),
     ("crates/engine/examples/des_circuits/main.rs", "tables that the engine shows to nobody"),

@@ -8,7 +8,6 @@ const SEVERAL: &[(&str, &str)] = &[
     ("crates/cca", "large: they are compiled side by side"),
     ("crates/link/loom", "a workspace of its own"),
     ("crates/sim", "a workspace of its own"),
-    ("crates/traffic", "one starts itself, and has no harness"),
 ];
 
 /// The manifest's entries of programs of tests, each with whether a comment stands before it.

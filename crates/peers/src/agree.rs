@@ -1,8 +1,8 @@
 //! The libraries agree with each other, as far as they are here: what binds them is right.
 
-use peers::aws_lc_ffi as aws;
-use peers::ipsec_mb_ffi::{AesKey, IpsecMb, Job, JobCipher, Reach};
-use peers::openssl_ffi::{self, openssl};
+use crate::aws_lc_ffi as aws;
+use crate::ipsec_mb_ffi::{AesKey, IpsecMb, Job, JobCipher, Reach};
+use crate::openssl_ffi::{self, openssl};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const KEY: [u8; 24] = *b"0123456789abcdefghijklmn";

@@ -1,6 +1,6 @@
 //! The store: who is meant by a name, what an import changes, several writers at once.
 
-use keyring::{Change, FindError, Keyring, KeyringError, Who};
+use crate::{Change, FindError, Keyring, KeyringError, Who};
 use openpgp::certificate::Certificate;
 use openpgp::generate::{NewKey, Reason, generate, revoke};
 use openpgp::private_key::PrivateCertificate;
@@ -15,7 +15,7 @@ fn at(seconds: u32) -> Timestamp {
     Timestamp::from_secs(seconds)
 }
 
-/// A key that was made two days ago, and expires so many seconds after now.
+/// A key that was made two days ago, and expires this number of seconds after now.
 fn key(user_id: &str, expires: Option<i64>) -> PrivateCertificate {
     let mut what = NewKey::new(user_id, at(NOW - 2 * DAY));
     what.expires = expires.map(|after| at((i64::from(NOW) + after) as u32));
@@ -190,7 +190,7 @@ fn writers_at_once_lose_nothing() {
             let mut store = Keyring::open(&path);
             scope.spawn(move || -> Result<(), KeyringError> {
                 store.put_private(key)?;
-                let place = keyring::CardPlace { home: "/h".into(), domain: 0, label: "L".to_owned() };
+                let place = crate::CardPlace { home: "/h".into(), domain: 0, label: "L".to_owned() };
                 store.put_card(&key.certificate().fingerprint(), place)
             });
         }

@@ -1,12 +1,12 @@
 //! Every workload between a server and a client in this process.
 
+use crate::{
+    Counters, DriveFailure, Header, Load, Plan, Report, Running, Server, ServerOptions, Workload, drive,
+};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use traffic::{
-    Counters, DriveFailure, Header, Load, Plan, Report, Running, Server, ServerOptions, Workload, drive,
-};
 
 fn server(options: ServerOptions) -> Running {
     Server::bind(([127, 0, 0, 1], 0).into(), options).unwrap().start().unwrap()

@@ -3,7 +3,7 @@
 #[path = "../../openpgp/tests/keys_support.rs"]
 mod keys_support;
 
-use cardkeys::{Accelerators, LabelKey, Role};
+use crate::{Accelerators, LabelKey, Role};
 use facility::{Facility, Options, Selection};
 use keys_support::{FORM, Home, message, now, public_packet};
 use openpgp::certificate::Certificate;

@@ -1,5 +1,9 @@
 //! Handshakes in memory: OpenSSL is the client, and nothing is sent anywhere.
 
+use crate::{
+    Acceptor, Cause, Chain, ChainError, Connection, Hash, KeyOperation, Policy, Progress, PublicKey, Scheme,
+    Unnamed,
+};
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
 use openssl::ec::{EcGroup, EcKey};
@@ -15,10 +19,6 @@ use openssl::x509::extension::SubjectAlternativeName;
 use openssl::x509::{X509, X509NameBuilder};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use tls::{
-    Acceptor, Cause, Chain, ChainError, Connection, Hash, KeyOperation, Policy, Progress, PublicKey, Scheme,
-    Unnamed,
-};
 use zeroize::Zeroizing;
 
 const NAME: &str = "one.test";
@@ -119,7 +119,7 @@ impl Client {
     }
 }
 
-/// Hands bytes over in both directions, so many at a time.
+/// Hands bytes over in both directions, `at_once` at a time.
 fn exchange(client: &mut Client, server: &mut Connection, at_once: usize) {
     let Some(memory) = client.memory() else { return };
     for part in std::mem::take(&mut memory.outgoing).chunks(at_once) {
@@ -231,8 +231,8 @@ fn keys_elsewhere_are_asked_once_and_data_goes_both_ways() {
             let _ = stream.shutdown();
             exchange(&mut client, &mut server, 7);
             let mut got = [0; 100];
-            assert_eq!(server.read(&mut got), Ok(tls::Read::Bytes(15)));
-            assert_eq!(server.read(&mut got), Ok(tls::Read::End));
+            assert_eq!(server.read(&mut got), Ok(crate::Read::Bytes(15)));
+            assert_eq!(server.read(&mut got), Ok(crate::Read::End));
             server.close().unwrap();
         }
     }
@@ -339,25 +339,25 @@ fn bytes_that_are_not_tls_and_cut_ends_are_failures() {
 fn certificates_say_names_days_and_keys() {
     let key = rsa();
     let made = certificate(&key);
-    let read = tls::Certificate::from_der(&made.to_der().unwrap()).unwrap();
+    let read = crate::Certificate::from_der(&made.to_der().unwrap()).unwrap();
     assert_eq!(read.names, [NAME, "*.two.test"]);
     assert_eq!((read.not_before, read.not_after), (1_700_000_000, 4_000_000_000));
     assert_eq!(read.public_key.kind(), "RSA-2048");
     assert_eq!(read.subject, read.issuer);
     let PublicKey::Rsa { modulus, exponent } = &read.public_key else { panic!() };
     assert_eq!((modulus, &exponent[..]), (&key.rsa().unwrap().n().to_vec(), &[1, 0, 1][..]));
-    let ec = tls::Certificate::from_der(&certificate(&ecdsa()).to_der().unwrap()).unwrap();
+    let ec = crate::Certificate::from_der(&certificate(&ecdsa()).to_der().unwrap()).unwrap();
     assert_eq!(ec.public_key.kind(), "P-256");
     // Cut anywhere, it is none; changed anywhere, it is one or none.
     let der = made.to_der().unwrap();
     for end in 0..der.len() {
-        assert_eq!(tls::Certificate::from_der(&der[..end]), None);
+        assert_eq!(crate::Certificate::from_der(&der[..end]), None);
     }
     for at in 0..der.len() {
         for bit in [1, 0x80] {
             let mut changed = der.clone();
             changed[at] ^= bit;
-            let _ = tls::Certificate::from_der(&changed);
+            let _ = crate::Certificate::from_der(&changed);
         }
     }
 }
