@@ -5,7 +5,7 @@ use house_tests::exercised::{Exercised, exercised};
 use house_tests::{root, sources};
 use wire::verb::{Executor, TABLE};
 
-const HOW: &str = "a test of crates/cca/tests asserts it with Request::ok, refused or answers (rsa and curves: every request); then\n\
+const HOW: &str = "a test of crates/cca/tests asserts it with Request::ok, refused or answers (pka: every request); then\n\
      CRYPTAND_BLESS=1 cargo test --release -p cca exercised";
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// Rooms whose further programs have no entry in the manifest, with the reason.
 const SEVERAL: &[(&str, &str)] = &[
-    ("crates/cca", "large: they are compiled side by side"),
+    ("crates/cca", "large: both are compiled side by side"),
     ("crates/link/loom", "a workspace of its own"),
     ("crates/sim", "a workspace of its own"),
 ];

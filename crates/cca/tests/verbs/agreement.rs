@@ -1,5 +1,5 @@
 //! EC_Diffie-Hellman into external tokens, and with private keys in them. What it agrees on is in
-//! `tests/curves/agreement`.
+//! `tests/pka/curves/agreement`.
 
 use crate::pka_transport_aes::{exporter, importer};
 use crate::variable::parsed;

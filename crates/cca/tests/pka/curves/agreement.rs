@@ -5,7 +5,7 @@ mod rights;
 mod secrets;
 mod types;
 
-use crate::peer::*;
+use super::peer::*;
 use cca::{Batch, Incoming, Processor};
 use openssl::derive::Deriver;
 use openssl::hash::{MessageDigest, hash};

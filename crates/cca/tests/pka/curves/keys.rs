@@ -1,6 +1,6 @@
 //! Keys built, generated, imported, extracted and put under another master key.
 
-use crate::peer::*;
+use super::peer::*;
 use openssl::bn::BigNum;
 use token::pka::ecc::{Derivation, EccCurve, EccToken, EccValue};
 use token::pka::{Origin, Source, Usage};

@@ -14,12 +14,3 @@ mod pka_public_key_extract;
 mod symmetric_key_transport;
 mod tls_premaster;
 mod unsound;
-
-use std::path::Path;
-use verb_requests::exercised::check;
-
-#[test]
-fn what_is_exercised_is_what_the_file_says() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exercised");
-    check(env!("CARGO_CRATE_NAME"), &folder, Path::new(env!("CARGO_TARGET_TMPDIR")));
-}

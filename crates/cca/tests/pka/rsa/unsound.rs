@@ -12,9 +12,9 @@ use wire::frame::{Arguments, Outcome};
 use wire::verb::{Filled, SignatureFormat, TypedAsk, TypedGot, digital_signature_generate as dsg};
 use wire::{Verb, code};
 
-const TOKEN: &[u8] = include_bytes!("../known/unsound.token");
+const TOKEN: &[u8] = include_bytes!("../../known/unsound.token");
 /// p.
-const BLOCK: &[u8] = include_bytes!("../known/unsound.block");
+const BLOCK: &[u8] = include_bytes!("../../known/unsound.block");
 /// SHA-256("cryptand insecure development" || "apka" || domain 0 || seed 1).
 const MASTER_KEY: [u8; 32] = [
     0x80, 0xB3, 0x59, 0x52, 0x3E, 0x55, 0x8D, 0x0C, 0x4A, 0x9A, 0x35, 0x8F, 0x1F, 0x6D, 0x83, 0x86, 0x88,

@@ -1,6 +1,6 @@
 //! Tokens and points that somebody else wrote, or put together from those of others.
 
-use crate::peer::*;
+use super::peer::*;
 use cca::Processor;
 use openssl::bn::BigNum;
 use token::pka::ecc::{EccCurve, EccToken};

@@ -1,10 +1,7 @@
-//! The verbs of PKA keys with keys of elliptic curves, through whole batches; the other side is OpenSSL.
+//! The verbs of PKA keys, through whole batches; the other side is OpenSSL.
 
-mod agreement;
-mod attacks;
-mod keys;
-mod peer;
-mod signatures;
+mod curves;
+mod rsa;
 
 use std::path::Path;
 use verb_requests::exercised::check;

@@ -1,7 +1,7 @@
 //! Digital_Signature_Generate and _Verify with keys of elliptic curves: both ways with OpenSSL, published answers, and
 //! every refusal.
 
-use crate::peer::*;
+use super::peer::*;
 use openssl::bn::BigNum;
 use token::pka::ecc::EccCurve;
 use verb_requests::pka::*;
