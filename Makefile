@@ -76,7 +76,7 @@ bless: ## Write anew what tests make of the verb table, the points and the verbs
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p house-tests --test all -- verb_table:: role_table::
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p fuzz-targets --test replay
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p csulcca --test all interface::
-	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p card --test matrix
+	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p card --test all matrix::
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca --test verbs uses
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca exercised
 

@@ -2,8 +2,8 @@
 //! reference, through admission and the verbs behind it, in every role that a home has and in those that have one group
 //! of points alone.
 //!
-//! `roles.txt` beside this file is what came out; a change of it is a change of what roles may do, to be looked at in
-//! review. `CRYPTAND_BLESS=1 cargo test --release -p card --test matrix` writes it anew.
+//! `matrix/roles.txt` is what came out; a change of it is a change of what roles may do, to be looked at in review.
+//! `CRYPTAND_BLESS=1 cargo test --release -p card matrix` writes it anew.
 
 use card::admit::{Admission, Holder, Keys};
 use cca::Batch;
@@ -142,7 +142,7 @@ fn every_role_with_every_key_in_every_place() {
     }));
     let mut text = String::from(
         "What each role does with the keys of each key parameter: \"all\" are the keys of cca/tests/verbs/uses.txt that are\n\
-         used there. Parameters where no key is used are left out. Made by tests/matrix/main.rs, which CRYPTAND_BLESS=1\n\
+         used there. Parameters where no key is used are left out. Made by tests/matrix.rs, which CRYPTAND_BLESS=1\n\
          lets write it anew.\n",
     );
     for (name, points) in &roles {
