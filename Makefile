@@ -7,8 +7,8 @@ BIN := target/release
 
 # The programs, and the rooms whose tests start them and wait.
 PROGRAMS := cli cryptand-sop daemon card agent terminator esp timed lab csulcca cryptand-offload cryptand-python cryptand-xfrm
-PROCESSES := agent cli cryptand-sop daemon esp lab terminator emv-tests ipsec-tests opencryptoki-tests openpgp-tests python-tests \
-	reader-tests system-tests table-tests tls-tests
+PROCESSES := agent cli cryptand-sop daemon esp lab terminator ipsec-tests opencryptoki-tests openpgp-tests python-tests \
+	system-tests table-tests tls-tests twin-tests
 PROGRAMS_BUILT = $(CARGO) build --release --locked $(addprefix -p ,$(PROGRAMS))
 
 .PHONY: help build demo test test-rooms test-processes test-simulation test-levels test-all fuzz lint bless bench deb tarball image install uninstall clean

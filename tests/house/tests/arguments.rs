@@ -10,7 +10,7 @@ const BY_POSITION: &[(&str, &str)] = &[
     ("crates/card/src/admit.rs", "every key of every verb"),
     ("crates/cca/src/key/tests.rs", "a call without a request"),
     ("crates/cca/src/processor.rs", "requests of any verb, as a card takes them"),
-    ("crates/cca/tests/rsa/malformed.rs", "anything in any field"),
+    ("crates/cca/tests/pka/rsa/malformed.rs", "anything in any field"),
     ("crates/cli/src/commands/payment/call.rs", "any verb of payments, with keywords for a card to refuse"),
     ("crates/cli/src/parameters.rs", "any verb, from JSON"),
     ("crates/daemon/src/verbs.rs", "answers of any verb of the daemon"),
@@ -28,12 +28,12 @@ const BY_POSITION: &[(&str, &str)] = &[
     ("crates/wire/tests/typed.rs", "the reading of requests that `Ask` did not write"),
     ("fuzz/targets/src/pins.rs", "fuzzed requests"),
     ("fuzz/targets/src/verbs.rs", "fuzzed requests"),
-    ("tests/reader/src/lib.rs", "any verb that makes a token"),
     ("tests/requests/src/pka.rs", "keywords as text, wrong ones among them"),
     ("tests/requests/src/support.rs", "any verb, right and wrong by one"),
     ("tests/system/tests/input.rs", "noise for every verb"),
     ("tests/system/tests/tenants/calls.rs", "every verb with a key, by the names of its parameters"),
     ("tests/table/tests/rows.rs", "every row of the table"),
+    ("tests/twins/src/lib.rs", "any verb that makes a token"),
 ];
 
 #[test]

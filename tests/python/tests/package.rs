@@ -56,7 +56,7 @@ fn key_blocks_are_those_of_psec() {
     check(&Package::new().run("psec_blocks.py", &["10000"]));
 }
 
-/// As many in `make test-all`: `tests/emv` compares the verbs in 100,000 cases of each kind.
+/// As many in `make test-all`: `tests/twins` compares the verbs in 100,000 cases of each kind.
 #[test]
 fn chip_cards_are_answered_as_by_pyemv() {
     check(&Package::new().run("pyemv_cards.py", &["10000"]));

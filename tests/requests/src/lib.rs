@@ -1,7 +1,7 @@
 //! Requests of verbs for tests, the keys that they take, and second ways to what they answer.
 //!
 //! `crates/payments` and `crates/cca` test key blocks and verbs with them, `crates/card` what roles admit of them,
-//! `tests/emv` what chip cards compute beside another library.
+//! `tests/twins` what chip cards compute beside another library.
 #![allow(clippy::new_without_default, reason = "keys are made by verbs that run")]
 
 pub mod book;

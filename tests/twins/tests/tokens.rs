@@ -1,11 +1,11 @@
 //! A reader of tokens in Python, written from the published layouts and docs/tokens.md, takes tokens of every kind that
 //! verbs make.
 
-use reader_tests::Maker;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use twin_tests::Maker;
 
 /// Tokens of each kind: with `CRYPTAND_TEST_ALL` those of `make test-all`.
 fn each() -> usize {

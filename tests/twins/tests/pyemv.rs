@@ -34,7 +34,7 @@ fn said(lines: &[String]) -> Vec<String> {
     let python = root().join("target/payments/bin/python");
     assert!(python.exists(), "{}: `scripts/need test` makes it", python.display());
     let output = Command::new(python)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("peer/peer.py"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("pyemv/peer.py"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdin(File::open(&path).unwrap())
         .output()
