@@ -9,20 +9,18 @@
 //! until somebody opens the pipe `fake-card-go` of the home for writing).
 #![forbid(unsafe_code)]
 
-use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, Samples, StatusPage};
+use link::{CardQueue, Channel, ChannelError, Listener, Samples, StatusPage};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use stand_in::{ANSWERED, Started, attached, slots};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::exit;
 use std::time::Duration;
-use wire::Codes;
 use wire::control::{
     CardNotice, CardOrder, CardStart, CardState, Isolation, KeeperNotice, KeeperOrder, MasterKeyPattern,
     NewState, OfficerOrder, OfficerReply, Register, RegisterRow, Served,
 };
-use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
+use wire::frame::{Outcome, ReplyHeader};
 use wire::grant::Grant;
-use wire::registers::{HeldRegisters, RegisterSet};
 
 fn main() {
     let Some(channel) = inherited_channel() else {
@@ -32,10 +30,9 @@ fn main() {
     if std::env::args().any(|argument| argument == "--keeper") { keeper(channel) } else { card(channel) }
 }
 
-/// Descriptor 3, duplicated through this process's own descriptor.
+/// The control channel, of which this process has no other descriptor: else the daemon would see none of its ends.
 fn inherited_channel() -> Option<Channel> {
-    let own = pidfd_open(getpid(), PidfdFlags::empty()).ok()?;
-    let duplicate = pidfd_getfd(own, 3, PidfdGetfdFlags::empty()).ok()?;
+    let duplicate = stand_in::inherited()?;
     nix::unistd::close(3).ok()?;
     Channel::from_fd(duplicate).ok()
 }
@@ -62,16 +59,9 @@ struct Card {
 }
 
 fn card(daemon: Channel) -> ! {
-    let Ok((CardOrder::Start(start), descriptors)) = daemon.recv::<CardOrder>() else { exit(3) };
-    let mut descriptors = descriptors.into_iter();
-    let mut next = || descriptors.next().unwrap_or_else(|| exit(4));
-    let doorbell = Doorbell::from_fd(next()).unwrap();
-    let listener = Listener::from_fd(next()).unwrap();
+    let Some(started) = Started::take(&daemon) else { exit(3) };
+    let Started { start, doorbell, listener, page, status, samples, .. } = started;
     listener.set_nonblocking(true).unwrap();
-    let page = next();
-    let status = StatusPage::join(page.as_fd()).unwrap();
-    let (_keys, _accounts, samples) = (next(), next(), next());
-    Samples::join(samples.as_fd()).unwrap().set_registers(HeldRegisters::NONE.with(0, RegisterSet::ALL));
     let views = [StatusPage::read_only(page.as_fd()).unwrap(), Samples::read_only(samples.as_fd()).unwrap()];
     let directive = directive();
     match directive.as_str() {
@@ -150,10 +140,7 @@ impl Card {
                 if self.directive == "late" {
                     drop(std::fs::File::open(home().join("fake-card-go")));
                 }
-                let [request, reply]: [OwnedFd; 2] = descriptors.try_into().unwrap();
-                let parts = CardParts { request, reply, completion: None, slots, queue };
-                let joined = CardQueue::join(parts).unwrap();
-                joined.set_registers(RegisterSet::ALL);
+                let joined = attached(queue, slots, descriptors).unwrap();
                 if self.directive == "reject" {
                     drop(joined);
                     CardNotice::Rejected { queue, why: "told to".into() }
@@ -208,21 +195,11 @@ impl Card {
         for (_, queue) in &mut self.queues {
             let serves = self.state == CardState::Ready;
             let outcome = if serves { Outcome::Answered } else { Outcome::NotReady };
-            let pending = queue.pending();
-            for slot in (0..u64::BITS).filter(|slot| pending >> slot & 1 == 1) {
-                let Ok(request) = queue.take(slot, &mut payload) else { continue };
-                let answer = std::process::id().to_le_bytes();
-                let header = ReplyHeader {
-                    outcome,
-                    codes: Codes::new(0, 0),
-                    payload_bytes: answer.len() as u32,
-                    sequence: request.sequence,
-                    bulk: BULK_NONE,
-                    batch_fill: 1,
-                    start_tsc: 0,
-                    end_tsc: 0,
-                };
-                let _ = queue.reply(slot, &header, &answer);
+            for slot in slots(queue.pending()) {
+                if queue.take(slot, &mut payload).is_ok() {
+                    let header = ReplyHeader { outcome, ..ANSWERED };
+                    let _ = queue.reply(slot, &header, &std::process::id().to_le_bytes());
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use home::{Home, Programs, Settings};
 use link::{CardParts, CardQueue, Channel, Completion, Doorbell, Listener, PidFd, QueueMemory, StatusPage};
+use stand_in::{ANSWERED, slots};
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tempfile::TempDir;
 use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Personality, Refusal, Store};
-use wire::frame::{Arguments, BULK_NONE, Outcome, ReplyHeader};
+use wire::frame::{Arguments, Outcome, ReplyHeader};
 use wire::registers::RegisterSet;
 use wire::verb::{
     HashMethod, Room, TypedAnswer, Verb, des_key_record_read, key_generate, key_records_write, one_way_hash,
@@ -503,10 +504,7 @@ impl Run {
             queues.iter().for_each(|queue| queue.set_registers(held));
             let is_paused = self.paused.load(Ordering::SeqCst);
             for queue in &mut queues {
-                let mut pending = if is_paused { 0 } else { queue.pending() };
-                while pending != 0 {
-                    let slot = pending.trailing_zeros();
-                    pending &= pending - 1;
+                for slot in slots(if is_paused { 0 } else { queue.pending() }) {
                     let header = queue.take(slot, &mut payload).unwrap();
                     let verb = Verb::from_number(header.verb).unwrap();
                     let arguments = Arguments::read_request(verb, &payload).unwrap();
@@ -523,16 +521,7 @@ impl Run {
                             return;
                         }
                     };
-                    let header = ReplyHeader {
-                        outcome,
-                        codes,
-                        payload_bytes: 0,
-                        sequence: 0,
-                        bulk: BULK_NONE,
-                        batch_fill: 1,
-                        start_tsc: 1,
-                        end_tsc: 2,
-                    };
+                    let header = ReplyHeader { outcome, codes, start_tsc: 1, end_tsc: 2, ..ANSWERED };
                     queue.reply(slot, &header, &reply).unwrap();
                 }
             }

@@ -1,7 +1,8 @@
 //! Waiting for several requests at once, and what a card shows of what it took.
 
-use crate::common::{Home, echo};
+use crate::common::Home;
 use link::sleep_until_any;
+use stand_in::ANSWERED;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,7 +21,7 @@ fn the_first_answer_of_several_queues_wakes() {
             let (card, slot) = (&mut cards[answered], requests[answered].slot());
             scope.spawn(move || {
                 card.take(slot, &mut Vec::new()).unwrap();
-                card.reply(slot, &echo(), &[]).unwrap();
+                card.reply(slot, &ANSWERED, &[]).unwrap();
             });
             let end = Instant::now() + PATIENCE;
             while clients[answered].try_reply(&requests[answered], &mut payload).unwrap().is_none() {
@@ -30,7 +31,7 @@ fn the_first_answer_of_several_queues_wakes() {
         });
         for (at, request) in requests.iter().enumerate().filter(|(at, _)| *at != answered) {
             cards[at].take(request.slot(), &mut payload).unwrap();
-            cards[at].reply(request.slot(), &echo(), &[]).unwrap();
+            cards[at].reply(request.slot(), &ANSWERED, &[]).unwrap();
             clients[at].try_reply(request, &mut payload).unwrap().unwrap();
         }
     }
@@ -43,7 +44,7 @@ fn what_is_answered_already_does_not_sleep_and_a_passed_deadline_neither() {
     let request = client.submit(client.claim().unwrap(), 1, &[]).unwrap();
     sleep_until_any([&request].into_iter(), Some(Instant::now())).unwrap();
     card.take(request.slot(), &mut Vec::new()).unwrap();
-    card.reply(request.slot(), &echo(), &[]).unwrap();
+    card.reply(request.slot(), &ANSWERED, &[]).unwrap();
     // With a deadline this far, sleeping would be noticed.
     sleep_until_any([&request].into_iter(), Some(Instant::now() + PATIENCE)).unwrap();
     client.try_reply(&request, &mut Vec::new()).unwrap().unwrap();
@@ -69,7 +70,7 @@ fn what_was_taken_is_told_from_what_was_not() {
             card.take(request.slot(), &mut payload).unwrap();
         }
         for request in &requests {
-            card.reply(request.slot(), &echo(), &[]).unwrap();
+            card.reply(request.slot(), &ANSWERED, &[]).unwrap();
             assert!(client.was_taken(request));
             client.try_reply(request, &mut payload).unwrap().unwrap();
         }

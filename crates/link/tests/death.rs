@@ -2,9 +2,10 @@
 //!
 //! The card is this test program again, run with its control socket as standard input.
 
-use crate::common::{Home, card_parts, echo};
+use crate::common::{Home, card_parts};
 use link::{CardParts, CardQueue, Channel, ClientQueue, Doorbell, LinkError, QueueMemory, StatusPage};
 use rustix::process::{Pid, Signal, WaitOptions};
+use stand_in::ANSWERED;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -38,13 +39,10 @@ fn card_process() {
             // The parent is gone: a test has failed.
             std::process::exit(0);
         }
-        let mut pending = card.pending();
-        while pending != 0 {
-            let slot = pending.trailing_zeros();
-            pending &= pending - 1;
+        for slot in stand_in::slots(card.pending()) {
             let header = card.take(slot, &mut payload).unwrap();
             if header.verb == ECHO {
-                card.reply(slot, &echo(), &payload).unwrap();
+                card.reply(slot, &ANSWERED, &payload).unwrap();
             }
             channel.send(&header.verb, &[]).unwrap();
         }

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{Home, echo};
+use common::Home;
 use link::LinkError;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::process::{Pid, WaitOptions};
+use stand_in::ANSWERED;
 use std::os::fd::AsFd;
 use wire::control::PollMode;
 
@@ -52,7 +53,7 @@ fn a_child_is_told_and_its_parent_goes_on() {
     card.take(request.slot(), &mut out).unwrap();
     assert_eq!(out, b"before");
     assert_eq!(card.pending(), 0);
-    card.reply(request.slot(), &echo(), b"after").unwrap();
+    card.reply(request.slot(), &ANSWERED, b"after").unwrap();
     client.wait(&request, PollMode::Sleep, None, &mut out).unwrap();
     assert_eq!(out, b"after");
     drop(client.submit(slot.take().unwrap(), 1, b"more").unwrap());
@@ -104,7 +105,7 @@ fn a_child_attaches_anew_and_its_own_child_is_told() {
         let request = client.submit(client.claim().unwrap(), 1, b"mine").unwrap();
         let mut out = Vec::new();
         card.take(request.slot(), &mut out).unwrap();
-        card.reply(request.slot(), &echo(), &out).unwrap();
+        card.reply(request.slot(), &ANSWERED, &out).unwrap();
         let answered = client.try_reply(&request, &mut out).unwrap().is_some();
         let grandchild = in_child(|| {
             let theirs = link::fork::epoch();

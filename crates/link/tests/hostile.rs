@@ -1,10 +1,11 @@
 //! Each end against garbage in the memory that the other end writes: whatever stands there, an end
 //! refuses it or has a copy that keeps its bounds; it never panics and never reads elsewhere.
 
-use crate::common::{Home, card_parts, echo};
+use crate::common::{Home, card_parts};
 use link::{CardQueue, ClientQueue, InFlight, QueueMemory};
 use proptest::prelude::*;
 use seeded::Random;
+use stand_in::{ANSWERED, slots};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,16 +48,14 @@ impl Queue {
 
 /// Takes and answers whatever is pending. True where the client broke a rule.
 fn serve(card: &mut CardQueue, payload: &mut Vec<u8>) -> bool {
-    let mut pending = card.pending();
+    let pending = card.pending();
     assert_eq!(pending >> SLOTS, 0);
-    while pending != 0 {
-        let slot = pending.trailing_zeros();
-        pending &= pending - 1;
+    for slot in slots(pending) {
         let Ok(header) = card.take(slot, payload) else { return true };
         assert_eq!(payload.len(), header.payload_bytes as usize);
         assert!(payload.len() <= BULK_BYTES_MAX);
         payload.truncate(card.room(slot));
-        card.reply(slot, &echo(), payload).unwrap();
+        card.reply(slot, &ANSWERED, payload).unwrap();
     }
     false
 }

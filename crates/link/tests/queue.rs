@@ -1,7 +1,8 @@
 //! A client and a card over one queue, in one process: what arrives, at every border, in any order.
 
-use crate::common::{Home, echo};
+use crate::common::Home;
 use link::LinkError;
+use stand_in::ANSWERED;
 use wire::bounds::{BULK_BLOCKS, BULK_BYTES_MAX, INLINE_BYTES_MAX};
 use wire::control::{PollMode, Register};
 use wire::registers::RegisterSet;
@@ -20,7 +21,7 @@ fn a_request_is_answered() {
     let header = card.take(0, &mut payload).unwrap();
     assert_eq!((header.verb, header.payload_bytes, &payload[..]), (7, 5, &b"hello"[..]));
     assert_eq!((card.pending(), card.busy()), (0, 1));
-    card.reply(0, &echo(), b"world!").unwrap();
+    card.reply(0, &ANSWERED, b"world!").unwrap();
 
     let reply = client.try_reply(&request, &mut out).unwrap().unwrap();
     assert_eq!((reply.payload_bytes, reply.sequence, &out[..]), (6, request.sequence(), &b"world!"[..]));
@@ -57,7 +58,7 @@ fn payloads_arrive_at_every_border() {
             card.take(card.pending().trailing_zeros(), &mut payload).unwrap();
             assert!(payload == text);
             payload.reverse();
-            card.reply(request.slot(), &echo(), &payload).unwrap();
+            card.reply(request.slot(), &ANSWERED, &payload).unwrap();
             client.wait(&request, PollMode::Sleep, None, &mut out).unwrap();
             assert!(out == payload);
         }
@@ -78,10 +79,10 @@ fn a_long_reply_needs_the_room_that_the_request_left() {
     let without = client.submit(client.claim().unwrap(), 1, b"").unwrap();
     card.take(without.slot(), &mut payload).unwrap();
     let error = link::ReplyError::TooLong { bytes: long.len(), room: INLINE_BYTES_MAX };
-    assert_eq!(card.reply(without.slot(), &echo(), &long).unwrap_err(), error);
-    card.reply(without.slot(), &echo(), b"short").unwrap();
+    assert_eq!(card.reply(without.slot(), &ANSWERED, &long).unwrap_err(), error);
+    card.reply(without.slot(), &ANSWERED, b"short").unwrap();
     assert_eq!(
-        card.reply(without.slot(), &echo(), b"").unwrap_err(),
+        card.reply(without.slot(), &ANSWERED, b"").unwrap_err(),
         link::ReplyError::NotTaken { slot: without.slot() }
     );
     client.try_reply(&without, &mut payload).unwrap().unwrap();
@@ -94,7 +95,7 @@ fn a_long_reply_needs_the_room_that_the_request_left() {
     for request in &lent {
         card.take(request.slot(), &mut payload).unwrap();
         assert_eq!(card.room(request.slot()), BULK_BYTES_MAX);
-        card.reply(request.slot(), &echo(), &long).unwrap();
+        card.reply(request.slot(), &ANSWERED, &long).unwrap();
         client.try_reply(request, &mut payload).unwrap().unwrap();
         assert!(payload == long);
     }
@@ -117,7 +118,7 @@ fn replies_come_in_any_order_and_a_full_queue_says_so() {
     }
     for slot in (0..64_u32).rev() {
         assert_eq!(client.try_reply(&requests[slot as usize], &mut payload).unwrap(), None);
-        card.reply(slot, &echo(), &[slot as u8 ^ 0xFF]).unwrap();
+        card.reply(slot, &ANSWERED, &[slot as u8 ^ 0xFF]).unwrap();
         client.try_reply(&requests[slot as usize], &mut payload).unwrap().unwrap();
         assert_eq!(payload, [slot as u8 ^ 0xFF]);
     }
@@ -134,11 +135,11 @@ fn an_abandoned_request_keeps_its_slot_and_block_until_it_is_answered() {
     let mut payload = Vec::new();
     card.take(0, &mut payload).unwrap();
     assert_eq!(client.claim().unwrap_err(), LinkError::Full);
-    card.reply(0, &echo(), b"late").unwrap();
+    card.reply(0, &ANSWERED, b"late").unwrap();
     let request = client.submit(client.claim().unwrap(), 1, &long).unwrap();
     assert_eq!(client.try_reply(&request, &mut payload).unwrap(), None);
     card.take(0, &mut payload).unwrap();
-    card.reply(0, &echo(), b"in time").unwrap();
+    card.reply(0, &ANSWERED, b"in time").unwrap();
     client.try_reply(&request, &mut payload).unwrap().unwrap();
     assert_eq!(payload, b"in time");
 }
@@ -154,10 +155,10 @@ fn a_client_that_goes_leaves_its_card_whole() {
     card.take(taken.slot(), &mut payload).unwrap();
     let left = (taken.slot(), waiting.slot());
     drop((client, taken, waiting));
-    card.reply(left.0, &echo(), &payload).unwrap();
+    card.reply(left.0, &ANSWERED, &payload).unwrap();
     card.take(left.1, &mut payload).unwrap();
     assert_eq!(payload, b"not taken yet");
-    card.reply(left.1, &echo(), &payload).unwrap();
+    card.reply(left.1, &ANSWERED, &payload).unwrap();
     assert_eq!((card.pending(), card.busy()), (0, 0));
 }
 
@@ -171,7 +172,7 @@ fn a_queue_that_a_living_card_ends_is_found_ended() {
         let taken = client.submit(client.claim().unwrap(), 7, b"two").unwrap();
         card.take(0, &mut payload).unwrap();
         card.take(1, &mut payload).unwrap();
-        card.reply(0, &echo(), b"answer").unwrap();
+        card.reply(0, &ANSWERED, b"answer").unwrap();
         let left = client.submit(client.claim().unwrap(), 7, b"three").unwrap();
         assert!(!client.is_dead());
         drop(card);

@@ -1,13 +1,14 @@
 //! Many threads over one queue, with a card that sleeps, spins and ticks: every request is answered
 //! once, to the thread that made it.
 
-use crate::common::{Home, card_parts, echo};
+use crate::common::{Home, card_parts};
 use link::{
     CardParts, CardQueue, ClientQueue, Completion, Doorbell, InFlight, LinkError, QueueMemory, Request,
     StatusPage,
 };
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::SendFlags;
+use stand_in::{ANSWERED, slots};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::control::PollMode;
@@ -19,16 +20,13 @@ fn serve(doorbell: &Doorbell, page: &StatusPage, mut card: CardQueue, mode: Poll
     while !ended.load(Ordering::Relaxed) {
         let timeout = Some(Duration::from_millis(5));
         doorbell.wait(page, mode, true, &[], timeout, || card.pending() != 0).unwrap();
-        let mut pending = card.pending();
-        while pending != 0 {
-            let slot = pending.trailing_zeros();
-            pending &= pending - 1;
+        for slot in slots(card.pending()) {
             card.take(slot, &mut payload).unwrap();
             payload.reverse();
             taken.push((slot, payload.clone()));
         }
         while let Some((slot, reply)) = taken.pop() {
-            card.reply(slot, &echo(), &reply).unwrap();
+            card.reply(slot, &ANSWERED, &reply).unwrap();
         }
     }
 }
@@ -96,7 +94,7 @@ fn a_thread_waits_for_a_free_slot_until_its_deadline() {
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| client.claim_until(None).map(drop));
         card.take(0, &mut Vec::new()).unwrap();
-        card.reply(0, &echo(), &[]).unwrap();
+        card.reply(0, &ANSWERED, &[]).unwrap();
         client.try_reply(&held, &mut Vec::new()).unwrap().unwrap();
         waiter.join().unwrap().unwrap();
     });
@@ -113,7 +111,7 @@ fn a_deadline_passes_and_the_request_goes_on() {
         assert_eq!(client.wait(&request, mode, Some(soon), &mut out), Err(LinkError::TimedOut));
     }
     card.take(request.slot(), &mut out).unwrap();
-    card.reply(request.slot(), &echo(), b"late").unwrap();
+    card.reply(request.slot(), &ANSWERED, b"late").unwrap();
     client.wait(&request, PollMode::Sleep, Some(Instant::now()), &mut out).unwrap();
     assert_eq!(out, b"late");
 }
@@ -143,7 +141,7 @@ fn an_event_loop_is_told_once_a_sleep() {
     let (completion, client, mut card) = queue_of_a_loop(&home, 8, 9);
     let mut answer = |request: &InFlight| {
         card.take(request.slot(), &mut Vec::new()).unwrap();
-        card.reply(request.slot(), &echo(), &[]).unwrap();
+        card.reply(request.slot(), &ANSWERED, &[]).unwrap();
     };
     let requests = [0; 4].map(|_| client.submit(client.claim().unwrap(), 1, b"").unwrap());
     let all = requests.iter().map(bit).fold(0, |all, bit| all | bit);
@@ -194,7 +192,7 @@ fn what_is_staged_is_handed_over_at_once_and_was_not_taken_before() {
             assert!(!client.was_taken(request));
             card.take(request.slot(), &mut payload).unwrap();
             assert!(payload == text && client.was_taken(request));
-            card.reply(request.slot(), &echo(), &payload).unwrap();
+            card.reply(request.slot(), &ANSWERED, &payload).unwrap();
             client.answer(request, &mut payload).unwrap();
             assert!(payload == text);
         }
@@ -210,7 +208,7 @@ fn an_event_loop_that_never_drains_its_socket_keeps_no_card_waiting() {
         client.arm(sleep);
         let request = client.submit(client.claim().unwrap(), 1, b"").unwrap();
         card.take(request.slot(), &mut Vec::new()).unwrap();
-        card.reply(request.slot(), &echo(), &[]).unwrap();
+        card.reply(request.slot(), &ANSWERED, &[]).unwrap();
         client.answer(&request, &mut Vec::new()).unwrap();
     }
     assert!(is_readable(&completion));
@@ -248,7 +246,7 @@ fn a_thread_sleeps_on_requests_of_several_queues() {
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 card.take(slot, &mut Vec::new()).unwrap();
-                card.reply(slot, &echo(), &[]).unwrap();
+                card.reply(slot, &ANSWERED, &[]).unwrap();
             });
             while client.try_reply(last, &mut Vec::new()).unwrap().is_none() {
                 link::sleep_until_any(requests[..watched].iter(), None).unwrap();

@@ -144,6 +144,24 @@ fn no_product_knows_the_laboratory() {
     }
 }
 
+/// What plays a card in tests is no part of a program: a room has it for its tests and examples alone.
+#[test]
+fn what_stands_in_for_a_card_is_for_tests() {
+    let mut named = 0;
+    for source in sources("crates", "toml").into_iter().filter(|source| source.path.ends_with("/Cargo.toml"))
+    {
+        let (product, tests) =
+            source.text.split_once("[dev-dependencies]").unwrap_or((source.text.as_str(), ""));
+        assert!(
+            !product.contains("\nstand-in"),
+            "{}: a product knows what stands in for a card",
+            source.path
+        );
+        named += usize::from(tests.contains("\nstand-in.workspace"));
+    }
+    assert_eq!(named, 3, "rooms whose tests play a card");
+}
+
 #[test]
 fn pure_rooms_do_no_input_or_output_and_read_no_clock() {
     let forbidden = [

@@ -4,8 +4,6 @@
 use link::{CardParts, CardQueue, ClientParts, ClientQueue, Doorbell, PidFd, QueueMemory, StatusPage};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use wire::Codes;
-use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 
 /// What a daemon would hold for one card of generation 1.
 pub struct Home {
@@ -56,18 +54,4 @@ impl Home {
 pub fn card_parts(memory: &QueueMemory, slots: u32, queue: u64) -> CardParts {
     let [request, reply] = memory.for_card().unwrap();
     CardParts { request, reply, completion: None, slots, queue }
-}
-
-/// The header of a reply that says only that the verb ran.
-pub fn echo() -> ReplyHeader {
-    ReplyHeader {
-        outcome: Outcome::Answered,
-        codes: Codes::new(0, 0),
-        payload_bytes: 0,
-        sequence: 0,
-        bulk: BULK_NONE,
-        batch_fill: 1,
-        start_tsc: 0,
-        end_tsc: 0,
-    }
 }

@@ -5,21 +5,19 @@
 //! `cryptand-card`. Nothing here is sandboxed or holds a key.
 #![forbid(unsafe_code)]
 
-use link::{CardParts, CardQueue, Channel, ChannelError, Samples, StatusPage};
+use link::{CardQueue, Channel, ChannelError};
 use rustix::net::{RecvFlags, SendFlags};
-use rustix::process::{PidfdFlags, PidfdGetfdFlags};
 use seeded::Random;
-use std::os::fd::{AsFd, OwnedFd};
+use stand_in::{ANSWERED, Started, attached, inherited, slots};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::time::Duration;
 use system_tests::hostile::Lie;
-use wire::Codes;
 use wire::bounds::{CONTROL_BYTES_MAX, HEADER_BYTES};
 use wire::control::{CardNotice, CardOrder, CardState, Delivery, Received, decode};
-use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
+use wire::frame::{Outcome, ReplyHeader};
 use wire::grant::Grant;
-use wire::registers::{HeldRegisters, RegisterSet};
 
 /// Where the slots of a queue's memory begin, and how far apart they lie (`link::queue`).
 const SLOTS_AT: u64 = 4096;
@@ -38,19 +36,16 @@ struct Queue {
 struct Card {
     lie: Lie,
     channel: Channel,
-    status: StatusPage,
-    page: OwnedFd,
+    started: Started,
     queues: Vec<Queue>,
     /// The keeper, from whom it takes its registers as any card does: else it would not be asked anything.
     keeper: Channel,
     random: Random,
-    /// What came with the start message and is only held.
-    _held: Vec<OwnedFd>,
 }
 
 fn main() {
     let path = PathBuf::from(std::env::args_os().next().expect("a program has a name"));
-    let socket = inherited();
+    let socket = inherited().expect("descriptor 3");
     let mut bytes = vec![0; CONTROL_BYTES_MAX];
     let keeper = std::env::args().count() > 1;
     // The first message is looked at and left where it is: the real program is to take it.
@@ -72,31 +67,17 @@ fn main() {
     Card::start(lie, Channel::from_fd(socket).expect("a control channel")).run();
 }
 
-/// The descriptor that the daemon gave to this process as its third.
-fn inherited() -> OwnedFd {
-    let own = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty());
-    rustix::process::pidfd_getfd(own.expect("a descriptor of this process"), 3, PidfdGetfdFlags::empty())
-        .expect("descriptor 3")
-}
-
 impl Card {
     fn start(lie: Lie, channel: Channel) -> Self {
-        let (order, mut descriptors) = channel.recv::<CardOrder>().expect("a start message");
-        assert!(matches!(order, CardOrder::Start(_)), "the first order is the start");
-        // Doorbell, listener, status page, then what this card does not use.
-        let page = descriptors.remove(2);
-        let status = StatusPage::join(page.as_fd()).expect("a status page");
-        status.set_state(CardState::Ready);
-        let keeper = Channel::from_fd(descriptors.pop().expect("a coprocessor's keeper")).expect("a socket");
-        // It holds none, and says that it holds all.
-        let samples = descriptors.last().expect("a card's samples");
-        let samples = Samples::join(samples.as_fd()).expect("samples");
-        samples.set_registers(HeldRegisters::NONE.with(0, RegisterSet::ALL));
+        let mut started = Started::take(&channel).expect("the first order is the start");
+        started.status.set_state(CardState::Ready);
+        let keeper = started.more.pop().expect("a coprocessor's keeper");
+        let keeper = Channel::from_fd(keeper).expect("a socket");
         let ready =
             CardNotice::Ready { level: "portable".to_owned(), lanes: 1, isolation: Default::default() };
         channel.send(&ready, &[]).expect("the daemon listens");
         let (queues, random) = (Vec::new(), Random(13));
-        Self { lie, channel, status, page, queues, keeper, random, _held: descriptors }
+        Self { lie, channel, started, queues, keeper, random }
     }
 
     fn run(mut self) {
@@ -124,34 +105,18 @@ impl Card {
     }
 
     fn attach(&mut self, grant: &Grant, slots: u32, descriptors: Vec<OwnedFd>) {
-        let mut descriptors = descriptors.into_iter();
-        let (request, reply) = (descriptors.next().expect("a memory"), descriptors.next().expect("a memory"));
-        let own = reply.try_clone().expect("a descriptor");
-        let parts = CardParts { request, reply, completion: descriptors.next(), slots, queue: grant.queue };
-        let queue = CardQueue::join(parts).expect("a queue");
-        queue.set_registers(RegisterSet::ALL);
-        self.queues.push(Queue { number: grant.queue, queue, reply: own });
+        let reply = descriptors[1].try_clone().expect("a descriptor");
+        let queue = attached(grant.queue, slots, descriptors).expect("a queue");
+        self.queues.push(Queue { number: grant.queue, queue, reply });
         let _ = self.channel.try_send(&CardNotice::Attached { queue: grant.queue }, &[]);
     }
 
     fn look_at(&mut self, index: usize) {
         let (lie, mut payload) = (self.lie, Vec::new());
-        let mut pending = self.queues[index].queue.pending();
-        while pending != 0 {
-            let slot = pending.trailing_zeros();
-            pending &= pending - 1;
+        for slot in slots(self.queues[index].queue.pending()) {
             let of = &mut self.queues[index];
             let Ok(header) = of.queue.take(slot, &mut payload) else { return };
-            let honest = ReplyHeader {
-                outcome: Outcome::Answered,
-                codes: Codes::new(0, 0),
-                payload_bytes: 0,
-                sequence: header.sequence,
-                bulk: BULK_NONE,
-                batch_fill: 1,
-                start_tsc: 0,
-                end_tsc: 0,
-            };
+            let honest = ReplyHeader { sequence: header.sequence, ..ANSWERED };
             let mut put = |outcome, payload: &[u8]| {
                 of.queue.reply(slot, &ReplyHeader { outcome, ..honest }, payload).expect("a taken request");
             };
@@ -180,8 +145,9 @@ impl Card {
                 Lie::Silence => {}
                 Lie::Crash => std::process::abort(),
                 Lie::Status => {
-                    self.status.set_queue_length(u64::MAX);
-                    rustix::io::pwrite(&self.page, &self.random.bytes(2048), 64).expect("an own page");
+                    self.started.status.set_queue_length(u64::MAX);
+                    rustix::io::pwrite(&self.started.page, &self.random.bytes(2048), 64)
+                        .expect("an own page");
                     put(Outcome::NotReady, &[]);
                 }
                 Lie::Notice => {
