@@ -26,7 +26,7 @@ pub(crate) mod wide_block;
 
 use crate::ground::Age;
 use crate::kernel::Kernel;
-use engine::SecretBytes;
+use engine::{CipherDirection, Engine, SecretBytes};
 use subtle::{Choice, ConstantTimeEq};
 use token::DesToken;
 use token::control_vector::{ControlVector, KeyForm};
@@ -34,6 +34,26 @@ use token::des::Origin;
 use token::pattern::PATTERN_BYTES;
 use wire::control::Register;
 use wire::{Codes, code};
+
+/// A method, implemented by its lanes: keys on their way through the kernel.
+pub(crate) trait Method: Sized {
+    /// Opens or closes the keys of all lanes, which were made for this direction.
+    fn run(engine: &Engine, direction: CipherDirection, lanes: &mut [(usize, Self)]) -> Result<(), Codes>;
+
+    /// Runs all lanes, and writes the answer that `of` makes of each at its index.
+    fn answer<A>(
+        engine: &Engine,
+        direction: CipherDirection,
+        mut lanes: Vec<(usize, Self)>,
+        answers: &mut [Option<Result<A, Codes>>],
+        of: impl Fn(usize, Self) -> Result<A, Codes>,
+    ) {
+        let done = Self::run(engine, direction, &mut lanes);
+        for (index, lane) in lanes {
+            answers[index] = Some(done.and_then(|()| of(index, lane)));
+        }
+    }
+}
 
 /// What wraps a key.
 pub(crate) enum By {

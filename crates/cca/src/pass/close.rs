@@ -2,7 +2,8 @@
 
 use super::{Kernel, Pass, Queue, Work};
 use crate::wrap::{
-    By, aes_cbc, asym, check_parts, des_cbc, des_ecb, des_enhanced, pka_sections, variable, wide_block,
+    By, Method, aes_cbc, asym, check_parts, des_cbc, des_ecb, des_enhanced, pka_sections, variable,
+    wide_block,
 };
 use engine::{CipherDirection, SecretBytes, sha1};
 use std::ops::Deref;
@@ -83,97 +84,77 @@ impl<'a> Work<'a> for Close {
         let (mut wide, mut des, mut aes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut enhanced, mut of_variable) = (Vec::new(), Vec::new());
         let is_authenticated = kernel.tokens.form == TokenForm::Authenticated;
-        for (index, work) in asked.iter().enumerate() {
-            if let Skeleton::Des(skeleton) = &work.skeleton
-                && let Err(codes) = check_parts(skeleton.form(), skeleton.control_vector(), &work.secret)
+        for (index, Self { skeleton, secret, by }) in asked.iter().enumerate() {
+            if let Skeleton::Des(skeleton) = skeleton
+                && let Err(codes) = check_parts(skeleton.form(), skeleton.control_vector(), secret)
             {
                 answers[index] = Some(Err(codes));
                 continue;
             }
-            match (&work.skeleton, &work.by) {
+            let mut answer = |token| answers[index] = Some(Ok(Token::Long(token)));
+            let begun = match (skeleton, by) {
                 (Skeleton::Des(skeleton), By::Master(domain))
                     if is_authenticated || skeleton.needs_authentication() =>
                 {
-                    match wide_block::Lane::to_close_des(kernel, *domain, skeleton, &work.secret) {
-                        Ok(lane) => wide.push((index, lane)),
-                        Err(codes) => answers[index] = Some(Err(codes)),
-                    }
+                    wide_block::Lane::to_close_des(kernel, *domain, skeleton, secret)
+                        .map(|lane| wide.push((index, lane)))
                 }
                 (Skeleton::Aes, By::Master(domain)) if is_authenticated => {
-                    match wide_block::Lane::to_close_aes(kernel, *domain, &work.secret) {
-                        Ok(lane) => wide.push((index, lane)),
-                        Err(codes) => answers[index] = Some(Err(codes)),
-                    }
+                    wide_block::Lane::to_close_aes(kernel, *domain, secret)
+                        .map(|lane| wide.push((index, lane)))
                 }
                 (Skeleton::Des(skeleton), _) if skeleton.is_enhanced() => {
-                    match des_enhanced::Lane::to_close(kernel, &work.by, skeleton, &work.secret) {
-                        Ok(lane) => enhanced.push((index, (skeleton, lane))),
-                        Err(codes) => answers[index] = Some(Err(codes)),
-                    }
+                    des_enhanced::Lane::to_close(kernel, by, skeleton, secret)
+                        .map(|lane| enhanced.push((index, lane)))
                 }
                 (Skeleton::Des(skeleton), _) => {
-                    match des_ecb::Lane::to_close(kernel, &work.by, skeleton, &work.secret) {
-                        Ok(lane) => des.push((index, (skeleton, lane))),
-                        Err(codes) => answers[index] = Some(Err(codes)),
-                    }
+                    des_ecb::Lane::to_close(kernel, by, skeleton, secret).map(|lane| des.push((index, lane)))
                 }
-                (Skeleton::Aes, _) => match aes_cbc::Lane::to_close(kernel, &work.by, &work.secret) {
-                    Ok(lane) => aes.push((index, lane)),
-                    Err(codes) => answers[index] = Some(Err(codes)),
-                },
-                (Skeleton::Variable(skeleton), by) => {
-                    match variable::Closing::new(kernel, by, skeleton, &work.secret) {
-                        Ok(closing) => of_variable.push((index, closing)),
-                        Err(codes) => answers[index] = Some(Err(codes)),
-                    }
+                (Skeleton::Aes, _) => {
+                    aes_cbc::Lane::to_close(kernel, by, secret).map(|lane| aes.push((index, lane)))
                 }
+                (Skeleton::Variable(skeleton), _) => variable::Closing::new(kernel, by, skeleton, secret)
+                    .map(|closing| of_variable.push((index, closing))),
                 (Skeleton::Rsa(builder), _) => {
-                    let token = pka_sections::close_rsa(kernel, &work.by, builder, &work.secret);
-                    answers[index] = Some(token.map(Token::Long));
+                    pka_sections::close_rsa(kernel, by, builder, secret).map(&mut answer)
                 }
-                (Skeleton::Asym(builder), by) => {
-                    let token = asym::close(kernel, by, builder, &work.secret);
-                    answers[index] = Some(token.map(Token::Long));
-                }
-                (Skeleton::Transported(builder), by) => {
-                    let token = close_transported(kernel, by, builder, &work.secret);
-                    answers[index] = Some(token.map(Token::Long));
+                (Skeleton::Asym(builder), _) => asym::close(kernel, by, builder, secret).map(&mut answer),
+                (Skeleton::Transported(builder), _) => {
+                    close_transported(kernel, by, builder, secret).map(&mut answer)
                 }
                 (Skeleton::Ecc(builder), _) => {
-                    let token = pka_sections::close_ecc(kernel, &work.by, builder, &work.secret);
-                    answers[index] = Some(token.map(Token::Long));
+                    pka_sections::close_ecc(kernel, by, builder, secret).map(&mut answer)
                 }
+            };
+            if let Err(codes) = begun {
+                answers[index] = Some(Err(codes));
             }
         }
-        let done = wide_block::close(kernel.engine, wide.iter_mut().map(|(_, lane)| lane));
-        for (index, lane) in wide {
-            let token = done.and_then(|()| match &asked[index].skeleton {
-                Skeleton::Des(skeleton) => lane.to_des_token(skeleton).map(|token| token.to_bytes()),
-                Skeleton::Aes => lane.to_aes_token().map(|token| token.to_bytes()),
-                _ => Err(code::SELF_CHECK),
-            });
-            answers[index] = Some(token.map(Token::Fixed));
-        }
-        let done = des_ecb::close(kernel.engine, des.iter_mut().map(|(_, (_, lane))| lane));
-        for (index, (skeleton, lane)) in des {
-            let token = done.and_then(|()| lane.to_token(skeleton));
-            answers[index] = Some(token.map(|token| Token::Fixed(token.to_bytes())));
-        }
-        let mut lanes: Vec<_> = enhanced.iter_mut().map(|(_, (_, lane))| lane).collect();
-        let done = des_enhanced::close(kernel.engine, &mut lanes);
-        for (index, (skeleton, lane)) in enhanced {
-            let token = done.and_then(|()| lane.to_token(skeleton));
-            answers[index] = Some(token.map(|token| Token::Fixed(token.to_bytes())));
-        }
-        let done = variable::close(kernel.engine, of_variable.iter_mut().map(|(_, closing)| closing));
-        for (index, closing) in of_variable {
-            answers[index] = Some(done.map(|()| Token::Long(closing.into_token())));
-        }
-        let done = aes_cbc::close(kernel.engine, aes.iter_mut().map(|(_, lane)| lane));
-        for (index, lane) in aes {
-            let token = done.and_then(|()| lane.into_token());
-            answers[index] = Some(token.map(|token| Token::Fixed(token.to_bytes())));
-        }
+        let (engine, direction) = (kernel.engine, CipherDirection::Encipher);
+        Method::answer(engine, direction, wide, answers, |index, lane| match &asked[index].skeleton {
+            Skeleton::Aes => lane.to_aes_token().map(|token| Token::Fixed(token.to_bytes())),
+            skeleton => skeleton.filled(|skeleton| lane.to_des_token(skeleton)),
+        });
+        Method::answer(engine, direction, des, answers, |index, lane| {
+            asked[index].skeleton.filled(|skeleton| lane.to_token(skeleton))
+        });
+        Method::answer(engine, direction, enhanced, answers, |index, lane| {
+            asked[index].skeleton.filled(|skeleton| lane.to_token(skeleton))
+        });
+        Method::answer(engine, direction, of_variable, answers, |_, closing| {
+            Ok(Token::Long(closing.into_token()))
+        });
+        Method::answer(engine, direction, aes, answers, |_, lane| {
+            lane.into_token().map(|token| Token::Fixed(token.to_bytes()))
+        });
+    }
+}
+
+impl Skeleton {
+    /// The token that the DES token becomes; 16/336 for a skeleton of another kind.
+    fn filled(&self, fill: impl Fn(&DesToken) -> Result<DesToken, Codes>) -> Result<Token, Codes> {
+        let Self::Des(skeleton) = self else { return Err(code::SELF_CHECK) };
+        fill(skeleton).map(|token| Token::Fixed(token.to_bytes()))
     }
 }
 

@@ -7,8 +7,8 @@ mod rsa;
 use super::{Kernel, Pass, Queue, Work};
 use crate::ground::Age;
 use crate::prepared::{Private, Public};
-use crate::wrap::{By, aes_cbc, check_parts, des_ecb, des_enhanced, variable, wide_block};
-use engine::SecretBytes;
+use crate::wrap::{By, Method, aes_cbc, check_parts, des_ecb, des_enhanced, variable, wide_block};
+use engine::{CipherDirection, SecretBytes};
 use token::aes::AesKey;
 use token::{AesToken, DesToken, VariableToken};
 use wire::control::TokenForm;
@@ -54,81 +54,59 @@ impl<'a> Work<'a> for Open<'a> {
         let (mut des, mut enhanced, mut aes) = (Vec::new(), Vec::new(), Vec::new());
         let mut of_variable = Vec::new();
         for (index, work) in asked.iter().enumerate() {
-            match (work, work.form()) {
+            let mut answer = |opened| answers[index] = Some(Ok(opened));
+            let begun = match (work, work.form()) {
                 (_, Some(TokenForm::Compatible))
                     if work.is_internal()
                         && (!kernel.tokens.open_compatible || work.needs_authentication()) =>
                 {
-                    answers[index] = Some(Err(code::TOKEN_VERSION));
+                    Err(code::TOKEN_VERSION)
                 }
                 (Self::Des { by: By::Master(domain), token }, Some(TokenForm::Authenticated)) => {
-                    match wide_block::Lane::to_open_des(kernel, *domain, token) {
-                        Ok(lane) => wide.push((index, lane)),
-                        Err(codes) => answers[index] = Some(Err(codes)),
-                    }
+                    wide_block::Lane::to_open_des(kernel, *domain, token).map(|lane| wide.push((index, lane)))
                 }
                 (Self::Aes { domain, token }, Some(TokenForm::Authenticated)) => {
-                    match wide_block::Lane::to_open_aes(kernel, *domain, token) {
-                        Ok(lane) => wide.push((index, lane)),
-                        Err(codes) => answers[index] = Some(Err(codes)),
-                    }
+                    wide_block::Lane::to_open_aes(kernel, *domain, token).map(|lane| wide.push((index, lane)))
                 }
                 (Self::Des { by, token }, _) if token.is_enhanced() => {
-                    match des_enhanced::Lane::to_open(kernel, by, token) {
-                        Ok(lane) => enhanced.push((index, lane)),
-                        Err(codes) => answers[index] = Some(Err(codes)),
-                    }
+                    des_enhanced::Lane::to_open(kernel, by, token).map(|lane| enhanced.push((index, lane)))
                 }
-                (Self::Des { by, token }, _) => match des_ecb::Lane::to_open(kernel, by, token) {
-                    Ok(lane) => des.push((index, lane)),
-                    Err(codes) => answers[index] = Some(Err(codes)),
-                },
-                (Self::Aes { domain, token }, _) => match aes_cbc::Lane::to_open(kernel, *domain, token) {
-                    Ok(lane) => aes.push((index, lane)),
-                    Err(codes) => answers[index] = Some(Err(codes)),
-                },
-                (Self::Variable { by, token }, _) => match variable::Lane::to_open(kernel, by, token) {
-                    Ok(lane) => of_variable.push((index, token, lane)),
-                    Err(codes) => answers[index] = Some(Err(codes)),
-                },
+                (Self::Des { by, token }, _) => {
+                    des_ecb::Lane::to_open(kernel, by, token).map(|lane| des.push((index, lane)))
+                }
+                (Self::Aes { domain, token }, _) => {
+                    aes_cbc::Lane::to_open(kernel, *domain, token).map(|lane| aes.push((index, lane)))
+                }
+                (Self::Variable { by, token }, _) => {
+                    variable::Lane::to_open(kernel, by, token).map(|lane| of_variable.push((index, lane)))
+                }
                 (Self::Transported { wrapping, field }, _) => {
-                    let opened = pka::open_transported(kernel.engine, wrapping, field);
-                    answers[index] = Some(opened.map(|values| Opened::Secret(values, Age::Current)));
+                    pka::open_transported(kernel.engine, wrapping, field)
+                        .map(|values| answer(Opened::Secret(values, Age::Current)))
                 }
                 (Self::Private { domain, field }, _) => {
-                    answers[index] = Some(pka::load_private(kernel, *domain, field).map(Opened::Private));
+                    pka::load_private(kernel, *domain, field).map(|key| answer(Opened::Private(key)))
                 }
                 (Self::Public { domain, field }, _) => {
-                    answers[index] = Some(pka::load_public(kernel, *domain, field).map(Opened::Public));
+                    pka::load_public(kernel, *domain, field).map(|key| answer(Opened::Public(key)))
                 }
+            };
+            if let Err(codes) = begun {
+                answers[index] = Some(Err(codes));
             }
         }
-        let done = wide_block::open(kernel.engine, wide.iter_mut().map(|(_, lane)| lane));
-        for (index, lane) in wide {
-            let opened = done.and_then(|()| lane.opened()).and_then(|opened| asked[index].checked(opened));
-            answers[index] = Some(opened);
-        }
-        let done = des_ecb::open(kernel.engine, des.iter_mut().map(|(_, lane)| lane));
-        for (index, lane) in des {
-            let opened = done.and_then(|()| asked[index].checked((lane.secret(), lane.age)));
-            answers[index] = Some(opened);
-        }
-        let mut lanes: Vec<_> = enhanced.iter_mut().map(|(_, lane)| lane).collect();
-        let done = des_enhanced::open(kernel.engine, &mut lanes);
-        for (index, lane) in enhanced {
-            let opened = done.and_then(|()| asked[index].checked((lane.secret(), lane.age)));
-            answers[index] = Some(opened);
-        }
-        let done = variable::open(kernel.engine, of_variable.iter_mut().map(|(_, _, lane)| lane));
-        for (index, token, lane) in of_variable {
-            let opened = done.and_then(|()| lane.opened(token));
-            answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
-        }
-        let done = aes_cbc::open(kernel.engine, aes.iter_mut().map(|(_, lane)| lane));
-        for (index, lane) in aes {
-            let opened = done.and_then(|()| lane.unpadded());
-            answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
-        }
+        let (engine, direction) = (kernel.engine, CipherDirection::Decipher);
+        Method::answer(engine, direction, wide, answers, |index, lane| asked[index].checked(lane.opened()?));
+        Method::answer(engine, direction, des, answers, |index, lane| {
+            asked[index].checked((lane.secret(), lane.age))
+        });
+        Method::answer(engine, direction, enhanced, answers, |index, lane| {
+            asked[index].checked((lane.secret(), lane.age))
+        });
+        Method::answer(engine, direction, of_variable, answers, |index, lane| {
+            asked[index].checked(lane.opened()?)
+        });
+        Method::answer(engine, direction, aes, answers, |index, lane| asked[index].checked(lane.unpadded()?));
     }
 }
 

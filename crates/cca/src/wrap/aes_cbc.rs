@@ -1,7 +1,7 @@
 //! AES keys in compatible fixed-length tokens: AES-256-CBC with a zero vector under the AES master key, over the key
 //! padded with zeros to 32 bytes.
 
-use super::By;
+use super::{By, Method};
 use crate::ground::Age;
 use crate::kernel::Kernel;
 use engine::{CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
@@ -80,29 +80,18 @@ impl Lane {
     }
 }
 
-/// Opens the keys of all lanes in one kernel call.
-pub(crate) fn open<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Lane>) -> Result<(), Codes> {
-    run(engine, CipherDirection::Decipher, lanes)
-}
-
-/// Closes the keys of all lanes in one kernel call.
-pub(crate) fn close<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Lane>) -> Result<(), Codes> {
-    run(engine, CipherDirection::Encipher, lanes)
-}
-
-fn run<'l>(
-    engine: &Engine,
-    direction: CipherDirection,
-    lanes: impl Iterator<Item = &'l mut Lane>,
-) -> Result<(), Codes> {
-    let mut items: Vec<_> = lanes
-        .map(|lane| CipherItem {
-            key: &lane.schedule,
-            chain: [0; 16],
-            data: &mut lane.padded,
-            result: Ok(()),
-        })
-        .collect();
-    engine.cipher_batch(Mode::Cbc, direction, &mut items);
-    if items.iter().all(|item| item.result.is_ok()) { Ok(()) } else { Err(code::SELF_CHECK) }
+impl Method for Lane {
+    fn run(engine: &Engine, direction: CipherDirection, lanes: &mut [(usize, Self)]) -> Result<(), Codes> {
+        let mut items: Vec<_> = lanes
+            .iter_mut()
+            .map(|(_, lane)| CipherItem {
+                key: &lane.schedule,
+                chain: [0; 16],
+                data: &mut lane.padded,
+                result: Ok(()),
+            })
+            .collect();
+        engine.cipher_batch(Mode::Cbc, direction, &mut items);
+        if items.iter().all(|item| item.result.is_ok()) { Ok(()) } else { Err(code::SELF_CHECK) }
+    }
 }

@@ -2,7 +2,7 @@
 //! wrapping key xor the half of the control vector that goes with it (CCA Basic Services, appendix C, multiple
 //! encipherment).
 
-use super::{By, Under, under_to_close, under_to_open};
+use super::{By, Method, Under, under_to_close, under_to_open};
 use crate::ground::Age;
 use crate::kernel::Kernel;
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
@@ -101,29 +101,17 @@ fn variant(engine: &Engine, wrapping: &[u8], half: u64) -> Result<CipherKey, Cod
     key
 }
 
-/// Opens the keys of all lanes in one kernel call.
-pub(crate) fn open<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Lane>) -> Result<(), Codes> {
-    run(engine, CipherDirection::Decipher, lanes)
-}
-
-/// Closes the keys of all lanes in one kernel call.
-pub(crate) fn close<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Lane>) -> Result<(), Codes> {
-    run(engine, CipherDirection::Encipher, lanes)
-}
-
-fn run<'l>(
-    engine: &Engine,
-    direction: CipherDirection,
-    lanes: impl Iterator<Item = &'l mut Lane>,
-) -> Result<(), Codes> {
-    let mut items = Vec::with_capacity(2 * lanes.size_hint().0);
-    for lane in lanes {
-        let (left, right) = lane.key[..lane.key_bytes].split_at_mut(lane.border);
-        items.push(CipherItem { key: &lane.left, chain: [0; 16], data: left, result: Ok(()) });
-        if let Some(key) = &lane.right {
-            items.push(CipherItem { key, chain: [0; 16], data: right, result: Ok(()) });
+impl Method for Lane {
+    fn run(engine: &Engine, direction: CipherDirection, lanes: &mut [(usize, Self)]) -> Result<(), Codes> {
+        let mut items = Vec::with_capacity(2 * lanes.len());
+        for (_, lane) in lanes {
+            let (left, right) = lane.key[..lane.key_bytes].split_at_mut(lane.border);
+            items.push(CipherItem { key: &lane.left, chain: [0; 16], data: left, result: Ok(()) });
+            if let Some(key) = &lane.right {
+                items.push(CipherItem { key, chain: [0; 16], data: right, result: Ok(()) });
+            }
         }
+        engine.cipher_batch(Mode::Ecb, direction, &mut items);
+        if items.iter().all(|item| item.result.is_ok()) { Ok(()) } else { Err(code::SELF_CHECK) }
     }
-    engine.cipher_batch(Mode::Ecb, direction, &mut items);
-    if items.iter().all(|item| item.result.is_ok()) { Ok(()) } else { Err(code::SELF_CHECK) }
 }

@@ -10,7 +10,7 @@
 //! ```
 //! What the published pages leave open is named at [`token::unconfirmed::ENHANCED_WRAPPING_LABEL`].
 
-use super::{By, Under, under_to_close, under_to_open};
+use super::{By, Method, Under, under_to_close, under_to_open};
 use crate::ground::Age;
 use crate::kernel::Kernel;
 use crate::registers::derive;
@@ -123,61 +123,57 @@ impl Drop for Lane {
     }
 }
 
-/// Opens the keys of all lanes.
-pub(crate) fn open(engine: &Engine, lanes: &mut [&mut Lane]) -> Result<(), Codes> {
-    if lanes.is_empty() {
-        return Ok(());
+impl Method for Lane {
+    fn run(engine: &Engine, direction: CipherDirection, lanes: &mut [(usize, Self)]) -> Result<(), Codes> {
+        match direction {
+            _ if lanes.is_empty() => {}
+            CipherDirection::Encipher => {
+                encipher(engine, lanes, 0)?;
+                decipher(engine, lanes, 1)?;
+                encipher(engine, lanes, 2)?;
+            }
+            CipherDirection::Decipher => {
+                decipher(engine, lanes, 2)?;
+                encipher(engine, lanes, 1)?;
+                decipher(engine, lanes, 0)?;
+                lanes.iter_mut().for_each(|(_, lane)| lane.mask_first());
+            }
+        }
+        Ok(())
     }
-    decipher(engine, lanes, 2)?;
-    encipher(engine, lanes, 1)?;
-    decipher(engine, lanes, 0)?;
-    lanes.iter_mut().for_each(|lane| lane.mask_first());
-    Ok(())
-}
-
-/// Closes the keys of all lanes.
-pub(crate) fn close(engine: &Engine, lanes: &mut [&mut Lane]) -> Result<(), Codes> {
-    if lanes.is_empty() {
-        return Ok(());
-    }
-    encipher(engine, lanes, 0)?;
-    decipher(engine, lanes, 1)?;
-    encipher(engine, lanes, 2)
 }
 
 /// One DES operation in CBC: a part after the other, each in one kernel call for all lanes.
-fn encipher(engine: &Engine, lanes: &mut [&mut Lane], operation: usize) -> Result<(), Codes> {
+fn encipher(engine: &Engine, lanes: &mut [(usize, Lane)], operation: usize) -> Result<(), Codes> {
     for part in 0..PARTS_MAX {
         let mut keys = Vec::with_capacity(lanes.len());
-        for lane in lanes.iter_mut().filter(|lane| part < lane.parts) {
+        for (_, lane) in lanes.iter_mut().filter(|(_, lane)| part < lane.parts) {
             if part > 0 {
                 let chain = lane.message[part - 1];
                 lane.message[part].iter_mut().zip(chain).for_each(|(byte, chain)| *byte ^= chain);
             }
             keys.push(lane.variant(engine, operation, part)?);
         }
-        let own = lanes.iter_mut().filter(|lane| part < lane.parts).map(|lane| &mut lane.message[part]);
+        let own = lanes.iter_mut().map(|(_, lane)| lane).filter(|lane| part < lane.parts);
+        let own = own.map(|lane| &mut lane.message[part]);
         run(engine, CipherDirection::Encipher, own.zip(&keys))?;
     }
     Ok(())
 }
 
 /// The reverse of [`encipher`], all parts in one kernel call.
-fn decipher(engine: &Engine, lanes: &mut [&mut Lane], operation: usize) -> Result<(), Codes> {
+fn decipher(engine: &Engine, lanes: &mut [(usize, Lane)], operation: usize) -> Result<(), Codes> {
     let mut keys = Vec::with_capacity(PARTS_MAX * lanes.len());
     let mut before = Vec::with_capacity(lanes.len());
-    for lane in lanes.iter() {
+    for (_, lane) in lanes.iter() {
         before.push(lane.message);
         for part in 0..lane.parts {
             keys.push(lane.variant(engine, operation, part)?);
         }
     }
-    let own = lanes.iter_mut().flat_map(|lane| {
-        let parts = lane.parts;
-        lane.message[..parts].iter_mut()
-    });
+    let own = lanes.iter_mut().flat_map(|(_, lane)| lane.message[..lane.parts].iter_mut());
     let done = run(engine, CipherDirection::Decipher, own.zip(&keys));
-    for (lane, before) in lanes.iter_mut().zip(&before) {
+    for ((_, lane), before) in lanes.iter_mut().zip(&before) {
         for part in 1..lane.parts {
             lane.message[part].iter_mut().zip(before[part - 1]).for_each(|(byte, chain)| *byte ^= chain);
         }

@@ -11,8 +11,7 @@
 //! that would open every token of this form. Tokens under a transport key for other systems are as CCA's: only the
 //! version of the payload is not bound to the key, and it tells no more than how long the payload is.
 
-use super::By;
-use super::aeskw;
+use super::{By, Method, aeskw};
 use crate::ground::{Age, Algorithm};
 use crate::kernel::Kernel;
 use crate::patterns;
@@ -25,7 +24,8 @@ use wire::control::Register;
 use wire::{Codes, code};
 
 /// A key on its way through the network.
-pub(crate) struct Lane {
+pub(crate) struct Lane<'t> {
+    token: &'t VariableToken,
     key: Arc<CipherKey>,
     /// SHA-256 of everything that is bound to the key.
     hash: [u8; 32],
@@ -34,12 +34,12 @@ pub(crate) struct Lane {
     age: Age,
 }
 
-impl Lane {
+impl<'t> Lane<'t> {
     /// The lane of a token's key, under the master key of a domain or under a transport key.
     ///
     /// # Errors
     /// 8/47 for a token without a key under a key of this kind; 8/48 and 12/764 as the register has it.
-    pub(crate) fn to_open(kernel: &mut Kernel<'_>, by: &By, token: &VariableToken) -> Result<Self, Codes> {
+    pub(crate) fn to_open(kernel: &mut Kernel<'_>, by: &By, token: &'t VariableToken) -> Result<Self, Codes> {
         let engine = kernel.engine;
         let head = token.head();
         let (key, hash, age, payload) = match (by, token.key()) {
@@ -62,17 +62,22 @@ impl Lane {
         if !aeskw::is_padded(&hash, payload) {
             return Err(code::TOKEN_INVALID);
         }
-        Ok(Self { key, hash, payload: SecretBytes::from_slice(payload), age })
+        Ok(Self { token, key, hash, payload: SecretBytes::from_slice(payload), age })
     }
 
-    /// The key of this token, and the age of what wrapped it.
+    /// What goes through the network, and the key for it.
+    fn payload(&mut self) -> (&CipherKey, &mut [u8]) {
+        (&self.key, self.payload.as_mut())
+    }
+
+    /// The key of the token, and the age of what wrapped it.
     ///
     /// # Errors
     /// 8/47 where the token does not open, whatever is wrong with it.
-    pub(crate) fn opened(&self, token: &VariableToken) -> Result<(SecretBytes, Age), Codes> {
+    pub(crate) fn opened(&self) -> Result<(SecretBytes, Age), Codes> {
         let secret = aeskw::opened_padded(&self.payload, &self.hash).map_err(|_| code::TOKEN_INVALID)?;
         // The token does not fit a key of this length, so the key was not wrapped into it.
-        if token.wrapped_bytes(secret.len()) == Ok(self.payload.len()) {
+        if self.token.wrapped_bytes(secret.len()) == Ok(self.payload.len()) {
             Ok((secret, self.age))
         } else {
             Err(code::TOKEN_INVALID)
@@ -81,13 +86,13 @@ impl Lane {
 }
 
 /// A key on its way into a token.
-pub(crate) struct Closing {
-    lane: Lane,
+pub(crate) struct Closing<'t> {
+    lane: Lane<'t>,
     /// All bytes of the token in front of the payload.
     head: Vec<u8>,
 }
 
-impl Closing {
+impl<'t> Closing<'t> {
     /// For a key that goes into this token, internal under the master key, else external.
     ///
     /// # Errors
@@ -95,7 +100,7 @@ impl Closing {
     pub(crate) fn new(
         kernel: &mut Kernel<'_>,
         by: &By,
-        skeleton: &VariableToken,
+        skeleton: &'t VariableToken,
         secret: &SecretBytes,
     ) -> Result<Self, Codes> {
         let engine = kernel.engine;
@@ -118,7 +123,7 @@ impl Closing {
         };
         let hash = sha256(&head[bound_from..]);
         let payload = aeskw::payload(&hash, secret, bytes);
-        Ok(Self { lane: Lane { key, hash, payload, age: Age::Current }, head })
+        Ok(Self { lane: Lane { token: skeleton, key, hash, payload, age: Age::Current }, head })
     }
 
     /// The bytes of the finished token.
@@ -128,28 +133,16 @@ impl Closing {
     }
 }
 
-/// Unwraps the keys of all lanes in one kernel call.
-///
-/// # Errors
-/// As [`aeskw::run`].
-pub(crate) fn open<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Lane>) -> Result<(), Codes> {
-    run(engine, CipherDirection::Decipher, lanes)
+impl Method for Lane<'_> {
+    fn run(engine: &Engine, direction: CipherDirection, lanes: &mut [(usize, Self)]) -> Result<(), Codes> {
+        aeskw::run(engine, direction, lanes.iter_mut().map(|(_, lane)| lane.payload()))
+    }
 }
 
-/// Wraps the keys of all lanes in one kernel call.
-///
-/// # Errors
-/// As [`aeskw::run`].
-pub(crate) fn close<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Closing>) -> Result<(), Codes> {
-    run(engine, CipherDirection::Encipher, lanes.map(|closing| &mut closing.lane))
-}
-
-fn run<'l>(
-    engine: &Engine,
-    direction: CipherDirection,
-    lanes: impl Iterator<Item = &'l mut Lane>,
-) -> Result<(), Codes> {
-    aeskw::run(engine, direction, lanes.map(|lane| (&*lane.key, lane.payload.as_mut())))
+impl Method for Closing<'_> {
+    fn run(engine: &Engine, direction: CipherDirection, lanes: &mut [(usize, Self)]) -> Result<(), Codes> {
+        aeskw::run(engine, direction, lanes.iter_mut().map(|(_, closing)| closing.lane.payload()))
+    }
 }
 
 /// A transport key, prepared for AES key wrap.

@@ -12,6 +12,7 @@
 //! method a key that fills its field has none: a changed token would open to another key, which nobody knows.
 //! [`crate::key::field`] says which requests may name one.
 
+use super::Method;
 use crate::ground::Age;
 use crate::kernel::Kernel;
 use engine::{CipherDirection, Engine, Hctr2Item, Hctr2Key, SecretBytes};
@@ -214,27 +215,17 @@ fn current_pattern(
     Ok(domain.current(register)?.pattern)
 }
 
-/// Opens the keys of all lanes in one kernel call.
-pub(crate) fn open<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Lane>) -> Result<(), Codes> {
-    run(engine, CipherDirection::Decipher, lanes)
-}
-
-/// Closes the keys of all lanes in one kernel call.
-pub(crate) fn close<'l>(engine: &Engine, lanes: impl Iterator<Item = &'l mut Lane>) -> Result<(), Codes> {
-    run(engine, CipherDirection::Encipher, lanes)
-}
-
-fn run<'l>(
-    engine: &Engine,
-    direction: CipherDirection,
-    lanes: impl Iterator<Item = &'l mut Lane>,
-) -> Result<(), Codes> {
-    let mut items: Vec<_> = lanes
-        .map(|lane| {
-            let (tweak, message) = (&lane.tweak[..lane.tweak_bytes], &mut lane.message[..lane.message_bytes]);
-            Hctr2Item::new(&lane.key, tweak, message)
-        })
-        .collect();
-    engine.hctr2_batch(direction, &mut items);
-    if items.iter().all(|item| item.result.is_ok()) { Ok(()) } else { Err(code::SELF_CHECK) }
+impl Method for Lane {
+    fn run(engine: &Engine, direction: CipherDirection, lanes: &mut [(usize, Self)]) -> Result<(), Codes> {
+        let mut items: Vec<_> = lanes
+            .iter_mut()
+            .map(|(_, lane)| {
+                let (tweak, message) =
+                    (&lane.tweak[..lane.tweak_bytes], &mut lane.message[..lane.message_bytes]);
+                Hctr2Item::new(&lane.key, tweak, message)
+            })
+            .collect();
+        engine.hctr2_batch(direction, &mut items);
+        if items.iter().all(|item| item.result.is_ok()) { Ok(()) } else { Err(code::SELF_CHECK) }
+    }
 }
