@@ -81,6 +81,14 @@ pub(crate) fn clear_errors() {
     unsafe { lc::ERR_clear_error() }
 }
 
+/// What the library has made or found good; `None`, with its error queue cleared, otherwise.
+pub(super) fn checked<T>(is_good: bool, value: T) -> Option<T> {
+    if !is_good {
+        clear_errors();
+    }
+    is_good.then_some(value)
+}
+
 /// `value^-1 mod modulus`, in constant time for an even modulus; None if there is none.
 pub(super) fn mod_inverse(value: &Bignum, modulus: &Bignum, scratch: &Scratch) -> Option<Bignum> {
     let inverse = Bignum::new();

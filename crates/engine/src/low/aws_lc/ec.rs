@@ -4,7 +4,7 @@
 //! The library has no Brainpool curves. It computes on them with its constant-time code for any prime field, which
 //! secp256k1 uses too.
 
-use super::bignum::{Bignum, Scratch, clear_errors, to_bytes};
+use super::bignum::{Bignum, Scratch, checked, clear_errors, to_bytes};
 use aws_lc_sys as lc;
 use std::ptr;
 use std::sync::OnceLock;
@@ -250,10 +250,7 @@ impl Point {
             lc::EC_POINT_oct2point(group, point.0, encoded.as_ptr(), encoded.len(), ptr::null_mut()) == 1
                 && lc::EC_POINT_is_at_infinity(group, point.0) == 0
         };
-        if !decoded {
-            clear_errors();
-        }
-        decoded.then_some(point)
+        checked(decoded, point)
     }
 }
 
@@ -262,13 +259,6 @@ impl Drop for Point {
         // SAFETY: made by `EC_POINT_new` and owned by this value alone; points may be secret products.
         unsafe { lc::EC_POINT_clear_free(self.0) }
     }
-}
-
-fn checked(made: bool, key: EcKey) -> Option<EcKey> {
-    if !made {
-        clear_errors();
-    }
-    made.then_some(key)
 }
 
 /// brainpoolP256r1 (RFC 5639, 3.4).

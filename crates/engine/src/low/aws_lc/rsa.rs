@@ -4,7 +4,9 @@
 //! result is verified with the public exponent before its release. Both need `e`, so every private key here has one,
 //! also a key given by modulus and exponent.
 
-use super::bignum::{Bignum, Scratch, bits, clear_errors, minus_one, mod_inverse, product, to_bytes};
+use super::bignum::{
+    Bignum, Scratch, bits, checked, clear_errors, minus_one, mod_inverse, product, to_bytes,
+};
 use aws_lc_sys as lc;
 use std::mem;
 use std::ptr;
@@ -15,6 +17,17 @@ const LIBRARY_EXPONENT_BITS: usize = 32;
 const LIBRARY_STEP_BITS: usize = 128;
 /// The primes must differ by more than two to the power of their length less this many bits (FIPS 186-5, A.1.3).
 const PRIME_DISTANCE_BITS: usize = 100;
+
+/// An operation of the library without padding, private or public.
+type RawOperation = unsafe extern "C" fn(
+    *mut lc::RSA,
+    *mut usize,
+    *mut u8,
+    usize,
+    *const u8,
+    usize,
+    std::ffi::c_int,
+) -> std::ffi::c_int;
 
 /// One RSA key, public or private; wiped when dropped.
 pub(crate) struct RsaObject(*mut lc::RSA);
@@ -77,23 +90,8 @@ impl RsaObject {
 
     /// A private key in Chinese-remainder form. `None` unless all parts are consistent.
     pub(crate) fn private_crt(parts: &CrtParts<'_>) -> Option<RsaObject> {
-        let scratch = Scratch::new();
-        let (p, q) = (Bignum::from_bytes(parts.p), Bignum::from_bytes(parts.q));
-        let e = Bignum::from_bytes(parts.e);
-        if bits(p.0) < 2 || bits(q.0) < 2 || bits(p.0) + bits(q.0) > 8 * parts.n.len() + 1 {
-            return None;
-        }
-        let d = mod_inverse(&e, &totient(&p, &q, &scratch)?, &scratch)?;
-        let key = RsaObject::empty();
-        let set = key.set_key(Bignum::from_bytes(parts.n), e, Some(d))
-            && key.set_factors(p, q)
-            && key.set_crt(
-                Bignum::from_bytes(parts.dp),
-                Bignum::from_bytes(parts.dq),
-                Some(Bignum::from_bytes(parts.qinv)),
-            );
-        set.then_some(())?;
-        key.checked()
+        let CrtParts { n, e, p, q, dp, dq, qinv } = *parts;
+        RsaObject::private([n, e, p, q], |_, _| Some([dp, dq, qinv].map(Bignum::from_bytes)))
     }
 
     /// A private key in Chinese-remainder form from its primes, without the private exponents. `None` unless all parts
@@ -105,18 +103,27 @@ impl RsaObject {
         q: &[u8],
         qinv: &[u8],
     ) -> Option<RsaObject> {
+        RsaObject::private([n, e, p, q], |[e, p, q], scratch| {
+            let dp = mod_inverse(e, &minus_one(p)?, scratch)?;
+            let dq = mod_inverse(e, &minus_one(q)?, scratch)?;
+            Some([dp, dq, Bignum::from_bytes(qinv)])
+        })
+    }
+
+    /// A private key of n, e, p and q, whose d mod p - 1, d mod q - 1 and q^-1 mod p come of the last three.
+    fn private(
+        numbers: [&[u8]; 4],
+        crt: impl FnOnce([&Bignum; 3], &Scratch) -> Option<[Bignum; 3]>,
+    ) -> Option<RsaObject> {
         let scratch = Scratch::new();
-        let (p, q, e) = (Bignum::from_bytes(p), Bignum::from_bytes(q), Bignum::from_bytes(e));
-        if bits(p.0) < 2 || bits(q.0) < 2 || bits(p.0) + bits(q.0) > 8 * n.len() + 1 {
+        let [n, e, p, q] = numbers.map(Bignum::from_bytes);
+        if bits(p.0) < 2 || bits(q.0) < 2 || bits(p.0) + bits(q.0) > 8 * numbers[0].len() + 1 {
             return None;
         }
         let d = mod_inverse(&e, &totient(&p, &q, &scratch)?, &scratch)?;
-        let dp = mod_inverse(&e, &minus_one(&p)?, &scratch)?;
-        let dq = mod_inverse(&e, &minus_one(&q)?, &scratch)?;
+        let [dp, dq, qinv] = crt([&e, &p, &q], &scratch)?;
         let key = RsaObject::empty();
-        let set = key.set_key(Bignum::from_bytes(n), e, Some(d))
-            && key.set_factors(p, q)
-            && key.set_crt(dp, dq, Some(Bignum::from_bytes(qinv)));
+        let set = key.set_key(n, e, Some(d)) && key.set_factors(p, q) && key.set_crt(dp, dq, Some(qinv));
         set.then_some(())?;
         key.checked()
     }
@@ -182,6 +189,21 @@ impl RsaObject {
     /// modulus, 1 < input < n - 1, and the result gives the input under `e`.
     #[must_use]
     pub(crate) fn private_transform(&self, input: &[u8], out: &mut [u8]) -> bool {
+        let done = self.transform(lc::RSA_decrypt, input, out);
+        if !done {
+            crate::low::wipe_bytes(out);
+        }
+        done
+    }
+
+    /// `input^e mod n`. False, with no change, unless `input` and `out` are as long as the modulus and input < n.
+    #[must_use]
+    pub(crate) fn public_transform(&self, input: &[u8], out: &mut [u8]) -> bool {
+        self.transform(lc::RSA_verify_raw, input, out)
+    }
+
+    /// Runs an operation without padding; false unless `input` and `out` are as long as the modulus and it succeeds.
+    fn transform(&self, operation: RawOperation, input: &[u8], out: &mut [u8]) -> bool {
         let bytes = self.modulus_bits().div_ceil(8);
         if input.len() != bytes || out.len() != bytes {
             return false;
@@ -190,35 +212,7 @@ impl RsaObject {
         // SAFETY: input and output are distinct slices of the modulus' length, given with their lengths; the
         // library locks what it changes in the key.
         let done = unsafe {
-            lc::RSA_decrypt(
-                self.0,
-                &mut written,
-                out.as_mut_ptr(),
-                out.len(),
-                input.as_ptr(),
-                input.len(),
-                lc::RSA_NO_PADDING,
-            )
-        };
-        if done != 1 || written != bytes {
-            clear_errors();
-            crate::low::wipe_bytes(out);
-            return false;
-        }
-        true
-    }
-
-    /// `input^e mod n`. False, with no change, unless `input` and `out` are as long as the modulus and input < n.
-    #[must_use]
-    pub(crate) fn public_transform(&self, input: &[u8], out: &mut [u8]) -> bool {
-        let bytes = self.modulus_bits().div_ceil(8);
-        if input.len() != bytes || out.len() != bytes {
-            return false;
-        }
-        let mut written = 0;
-        // SAFETY: as in `private_transform`.
-        let done = unsafe {
-            lc::RSA_verify_raw(
+            operation(
                 self.0,
                 &mut written,
                 out.as_mut_ptr(),
@@ -281,11 +275,7 @@ impl RsaObject {
 
     fn checked(self) -> Option<RsaObject> {
         // SAFETY: a live key.
-        let good = unsafe { lc::RSA_check_key(self.0) } == 1;
-        if !good {
-            clear_errors();
-        }
-        good.then_some(self)
+        checked(unsafe { lc::RSA_check_key(self.0) } == 1, self)
     }
 }
 
@@ -305,10 +295,7 @@ fn generate_by_library(modulus_bits: usize, e: &Bignum) -> Option<RsaObject> {
     let modulus_bits = std::ffi::c_int::try_from(modulus_bits).ok()?;
     // SAFETY: a live empty key and a live exponent; no callback.
     let made = unsafe { lc::RSA_generate_key_ex(key.0, modulus_bits, e.0, ptr::null_mut()) };
-    if made != 1 {
-        clear_errors();
-    }
-    (made == 1).then_some(key)
+    checked(made == 1, key)
 }
 
 /// Generates keys of sizes and exponents that the library does not support. Two random primes are drawn as in FIPS
