@@ -1,10 +1,10 @@
 //! Clear RSA keys of this process whose operations run on a home's cards.
 
-use engine::{Engine, HashAlgorithm, RsaPrivateKey};
+use engine::RsaPrivateKey;
 use facility::Facility;
 use openpgp::PrivateKeyError;
 use openpgp::private_key::{RsaOperation, RsaProvider};
-use token::pka::{Attributes, ClearKey, CrtComponents, Form, SectionHash, clear_token};
+use token::pka::{Attributes, ClearKey, CrtComponents, Form, clear_token};
 use wire::code;
 use wire::verb::clear_rsa_private;
 use zeroize::Zeroizing;
@@ -35,8 +35,7 @@ impl RsaProvider for Accelerators {
         let components = CrtComponents { p: &p, q: &q, dp: &dp, dq: &dq, u: &u };
         let (n, e) = (key.n(), key.e());
         let clear = ClearKey::Crt { n: &n, e: &e, components };
-        let local = self.facility.clear().map_err(|error| failed(error.to_string()))?;
-        let hashes = Hashes(local.engine());
+        let hashes = (engine::sha1, engine::sha256);
         let token = clear_token(Form::Crt, &clear, &Attributes::default(), &hashes).map_err(|_| refused())?;
         let (accelerators, modulus_bytes) = (self.clone(), key.modulus_bytes());
         Ok(Box::new(Accelerated { accelerators, token, modulus_bytes }))
@@ -65,26 +64,4 @@ impl RsaOperation for Accelerated {
 
 fn failed(cause: String) -> PrivateKeyError {
     PrivateKeyError::Card { label: "(a key of this process)".to_owned(), cause }
-}
-
-struct Hashes<'a>(&'a Engine);
-
-impl SectionHash for Hashes<'_> {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        digest(self.0, HashAlgorithm::Sha1, data)
-    }
-
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        digest(self.0, HashAlgorithm::Sha256, data)
-    }
-}
-
-/// The first `N` bytes of a hash of `data`; the engine serves both hashes that tokens need, so no digest stays all
-/// zeros.
-fn digest<const N: usize>(engine: &Engine, hash: HashAlgorithm, data: &[u8]) -> [u8; N] {
-    let mut digest = [0; N];
-    if let Ok(hashed) = engine.hash(hash, data) {
-        digest.copy_from_slice(&hashed[..N]);
-    }
-    digest
 }
