@@ -106,16 +106,7 @@ pub(crate) struct Wired {
 struct Shared(NonNull<Buffers>);
 
 impl Wired {
-    pub(crate) fn new() -> Result<Self, Error> {
-        Self::of(Mode::Server)
-    }
-
-    /// A connection of the library at the client's end, with its buffers.
-    pub(crate) fn client() -> Result<Self, Error> {
-        Self::of(Mode::Client)
-    }
-
-    fn of(mode: Mode) -> Result<Self, Error> {
+    pub(crate) fn new(mode: Mode) -> Result<Self, Error> {
         let mut connection = Connection::new(mode);
         let buffers = Shared(NonNull::from(Box::leak(Box::<Buffers>::default())));
         connection.set_receive_callback(Some(receive))?.set_send_callback(Some(send))?;
@@ -150,7 +141,7 @@ impl Wired {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: made by `Box` in `Wired::of`, and the connection, the last that points to them, is dropped already.
+        // SAFETY: made by `Box` in `Wired::new`, and the connection, the last that points to them, is dropped already.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -163,7 +154,7 @@ pub(crate) fn trust_everybody(builder: &mut Builder) -> Result<(), Error> {
 }
 
 unsafe extern "C" fn receive(context: *mut c_void, into: *mut u8, length: u32) -> libc::c_int {
-    // SAFETY: the context is the buffers of the connection that calls (`Wired::of`), and nobody else reaches them
+    // SAFETY: the context is the buffers of the connection that calls (`Wired::new`), and nobody else reaches them
     // during the call.
     let buffers = unsafe { &mut *context.cast::<Buffers>() };
     let Some(bytes) = buffers.next(length as usize) else {

@@ -1,20 +1,17 @@
 //! The client's end of TLS connections.
 
 use crate::chain::Chain;
-use crate::connection::{Facts, Progress, version_name};
+use crate::end::{ConnectionSide, End, version_name};
 use crate::error::{Cause, Failure};
 use crate::exchange::{AskCaller, Exchange};
-use crate::ffi::{Wired, trust_everybody};
-use crate::key::KeyRequest;
-use crate::stream::{self, Read, Unwritten};
+use crate::ffi::trust_everybody;
 use s2n_tls::callbacks::{SessionTicket, SessionTicketCallback};
 use s2n_tls::config::{Builder, Config};
 use s2n_tls::connection::Connection;
-use s2n_tls::enums::{Blinding, ClientAuthType};
+use s2n_tls::enums::{ClientAuthType, Mode};
 use s2n_tls::error::{Error, ErrorType};
 use s2n_tls::security;
 use std::fmt;
-use std::task::{Poll, Waker};
 use zeroize::Zeroizing;
 
 /// What a client offers. The library has only named lists of suites. Most lists here hold more suites than are asked
@@ -164,10 +161,10 @@ impl SessionTicketCallback for Keep {
 }
 
 /// The client's end of a connection.
-pub struct Client {
-    wired: Wired,
-    is_asking: bool,
-}
+pub type Client = End<ClientSide>;
+
+/// A client has nothing besides.
+pub struct ClientSide;
 
 impl Client {
     /// The client's end of a new connection. It asks for `name` and offers to resume `session`, if they are given.
@@ -176,110 +173,15 @@ impl Client {
     /// # Errors
     /// [`Cause::Internal`] if the library has no memory, or `session` is not a session.
     pub fn new(initiator: &Initiator, name: Option<&str>, session: Option<&[u8]>) -> Result<Self, Failure> {
-        let make = || -> Result<Wired, Error> {
-            let mut wired = Wired::client()?;
-            let library = wired.library();
-            library.set_config(initiator.config.clone())?;
-            library.set_blinding(Blinding::SelfService)?;
-            library.set_waker(Some(Waker::noop()))?;
-            library.set_receive_buffering(true)?;
-            library.prefer_throughput()?;
-            library.set_application_context(Exchange::default());
+        Self::made(Mode::Client, &initiator.config, ClientSide, |library| {
             if let Some(name) = name {
                 library.set_server_name(name)?;
             }
             if let Some(session) = session {
                 library.set_session_ticket(session)?;
             }
-            Ok(wired)
-        };
-        let wired = make().map_err(|error| Failure { cause: Cause::Internal, name: error.name() })?;
-        Ok(Self { wired, is_asking: false })
-    }
-
-    /// Takes bytes that the server sent.
-    pub fn receive(&mut self, bytes: &[u8]) {
-        self.wired.buffers().receive(bytes);
-    }
-
-    /// Reports the end of the server's stream: no more bytes will be received.
-    pub fn receive_end(&mut self) {
-        self.wired.buffers().receive_end();
-    }
-
-    /// Bytes to be sent to the server.
-    pub fn outgoing(&self) -> &[u8] {
-        self.wired.buffers_now().outgoing()
-    }
-
-    /// Reports that this many bytes of [`Client::outgoing`] were sent.
-    pub fn sent(&mut self, bytes: usize) {
-        self.wired.buffers().sent(bytes);
-    }
-
-    /// Continues the handshake as far as it can go.
-    ///
-    /// # Errors
-    /// [`Failure`]: the connection is over once what lies in [`Client::outgoing`] is sent.
-    pub fn handshake(&mut self) -> Result<Progress, Failure> {
-        let gone_on = self.wired.library().poll_negotiate().map_ok(|_| ());
-        match gone_on {
-            Poll::Ready(Ok(())) => Ok(Progress::Done),
-            Poll::Pending
-                if self.is_asking || self.exchange().is_some_and(|exchange| exchange.asked.is_some()) =>
-            {
-                Ok(Progress::NeedsKey)
-            }
-            Poll::Pending => Ok(Progress::NeedsBytes),
-            Poll::Ready(Err(error)) => Err(self.failed(&error)),
-        }
-    }
-
-    /// The private key operation that the handshake waits for; each is given out once.
-    pub fn take_request(&mut self) -> Option<KeyRequest> {
-        let request = self.exchange()?.asked.take()?;
-        self.is_asking = true;
-        Some(request)
-    }
-
-    /// The answer to the operation that was taken; with `None`, for an operation that failed, the handshake fails. Call
-    /// [`Client::handshake`] afterwards.
-    pub fn answer(&mut self, answer: Option<Zeroizing<Vec<u8>>>) {
-        self.is_asking = false;
-        if let Some(exchange) = self.exchange() {
-            exchange.answer = Some(answer);
-        }
-    }
-
-    /// Reads the server's data, after the handshake. Tickets come with it in TLS 1.3.
-    ///
-    /// # Errors
-    /// [`Failure`], as [`Client::handshake`]; [`Cause::Cut`] if the stream ends without `close_notify`.
-    pub fn read(&mut self, into: &mut [u8]) -> Result<Read, Failure> {
-        stream::read(self.wired.library(), into).map_err(|error| self.failed(&error))
-    }
-
-    /// Enciphers all of the data for the server into [`Client::outgoing`].
-    ///
-    /// # Errors
-    /// [`Failure`], as [`Client::handshake`].
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        stream::write(self.wired.library(), bytes).map_err(|unwritten| match unwritten {
-            Unwritten::Stuck => Failure { cause: Cause::Internal, name: "send" },
-            Unwritten::Library(error) => self.failed(&error),
+            Ok(())
         })
-    }
-
-    /// Tells the server that the client sends no more (`close_notify`).
-    ///
-    /// # Errors
-    /// [`Failure`], as [`Client::handshake`].
-    pub fn close(&mut self) -> Result<(), Failure> {
-        let closed = self.wired.library().poll_shutdown_send().map_ok(|_| ());
-        match closed {
-            Poll::Ready(Ok(())) | Poll::Pending => Ok(()),
-            Poll::Ready(Err(error)) => Err(self.failed(&error)),
-        }
     }
 
     /// The session to resume in another connection, if the server has given one: after the handshake in TLS 1.2, after
@@ -296,18 +198,11 @@ impl Client {
         let count = library.session_ticket(&mut session).ok()?;
         (count > 0 && count == session.len()).then_some(session)
     }
+}
 
-    /// What the connection has agreed on so far; the key is that of the client's own chain.
-    pub fn facts(&self) -> Facts {
-        Facts::of(self.wired.library_now())
-    }
-
-    fn exchange(&mut self) -> Option<&mut Exchange> {
-        self.wired.library().application_context_mut::<Exchange>()
-    }
-
-    fn failed(&self, error: &Error) -> Failure {
-        let (name, alert) = (error.name(), self.wired.library_now().alert());
+impl ConnectionSide for ClientSide {
+    fn failure(end: &mut Client, error: &Error) -> Failure {
+        let (name, alert) = (error.name(), end.wired.library_now().alert());
         let cause = match error.kind() {
             ErrorType::Application => Cause::Key,
             ErrorType::ConnectionClosed | ErrorType::IOError => Cause::Cut,
@@ -319,12 +214,6 @@ impl Client {
             _ => Cause::Internal,
         };
         Failure { cause, name }
-    }
-}
-
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").finish_non_exhaustive()
     }
 }
 

@@ -109,7 +109,7 @@ const FLOORS: &[(&str, &str)] = &[
     (
         "tls",
         "fields certificate hello alpn authorities ocsp ticket bound sessions ffi policy key clients \
-         exchange chain acceptor error stream connection initiator",
+         exchange chain acceptor error end connection initiator",
     ),
     (
         "token",
