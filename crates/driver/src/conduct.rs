@@ -1,7 +1,7 @@
 //! A run from begin to end.
 
 use crate::gnutls_ffi::Settings;
-use crate::knee::{Search, Step};
+use crate::knee::{self, Step};
 use crate::library::Library;
 use crate::looped::{Looped, Shared, Stage};
 use crate::plan::{End, Plan};
@@ -98,7 +98,7 @@ pub fn run(json: &str) -> Result<(), DriveFailure> {
     io::stdout().write_all(text.as_bytes()).map_err(DriveFailure::Output)?;
     if outcome.tally.transactions == 0 && outcome.tally.messages == 0 {
         Err(DriveFailure::Nothing)
-    } else if outcome.search.as_ref().is_some_and(|(search, _)| search.knee().is_none()) {
+    } else if outcome.search.as_ref().is_some_and(|(search, _)| search.knee.is_none()) {
         Err(DriveFailure::NoKnee)
     } else {
         Ok(())
@@ -158,7 +158,7 @@ fn find_knee(
         End::After(time) => time.as_secs_f64(),
         End::Transactions(_) => 1.0,
     };
-    let mut search = Search::new(plan.rate.or(closed).unwrap_or_default(), seconds);
+    let mut search = knee::search(plan.rate.or(closed).unwrap_or_default(), seconds);
     while let Some(rate) = search.next().filter(|_| !interrupted.load(Ordering::Relaxed)) {
         let outcome = drive(plan, library, interrupted, Some(rate))?;
         // An interrupted run is no judgement of its rate.
@@ -170,10 +170,10 @@ fn find_knee(
             break;
         }
         let step = Step::of(rate, &outcome.tally, outcome.per_second(), bound);
-        if step.holds || search.knee().is_none() {
+        if step.holds || search.knee.is_none() {
             best = Some(outcome);
         }
-        search.take(step);
+        search.take(rate, step.holds, step);
     }
     // The search tries at least the first rate, unless it is interrupted before.
     let mut outcome = best.ok_or(DriveFailure::Nothing)?;

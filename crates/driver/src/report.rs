@@ -1,10 +1,10 @@
 //! The report of a run, for people and for programs.
 
-use crate::knee::Search;
+use crate::knee::Step;
 use crate::plan::{Plan, Work};
 use crate::tally::Tally;
 use pacing::usage::Seconds;
-use pacing::{LATE, Times};
+use pacing::{LATE, Search, Times};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tls::Trust;
@@ -24,7 +24,7 @@ pub(crate) struct Outcome {
     /// Starts a second of an open loop; None for a closed loop.
     pub(crate) rate: Option<f64>,
     /// The search for the highest rate, and the closed loop's transactions a second, if these gave the first rate.
-    pub(crate) search: Option<(Search, Option<f64>)>,
+    pub(crate) search: Option<(Search<Step>, Option<f64>)>,
 }
 
 /// A process whose processor time was counted; `used` is None if the process ended.
@@ -100,7 +100,7 @@ fn starts(rate: f64, tally: &Tally) -> Value {
     })
 }
 
-fn knee(plan: &Plan, search: &Search, closed: Option<f64>) -> Value {
+fn knee(plan: &Plan, search: &Search<Step>, closed: Option<f64>) -> Value {
     let steps = search.steps.iter().map(|step| {
         json!({
             "rate": step.rate,
@@ -112,7 +112,7 @@ fn knee(plan: &Plan, search: &Search, closed: Option<f64>) -> Value {
         })
     });
     json!({
-        "rate": search.knee(),
+        "rate": search.knee,
         "within_ms": plan.knee.map(|bound| bound.as_secs_f64() * 1e3),
         "closed_loop_per_second": closed,
         "steps": steps.collect::<Vec<_>>(),
@@ -219,9 +219,9 @@ pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
 }
 
 /// Adds a line for each rate that was tried.
-fn steps(line: &mut impl FnMut(String), plan: &Plan, search: &Search, closed: Option<f64>) {
+fn steps(line: &mut impl FnMut(String), plan: &Plan, search: &Search<Step>, closed: Option<f64>) {
     let bound = plan.knee.unwrap_or_default().as_secs_f64() * 1e3;
-    line(match search.knee() {
+    line(match search.knee {
         Some(rate) => format!(
             "knee           {rate:.1} a second: the highest rate at which 99 of 100 took {bound} ms at most"
         ),

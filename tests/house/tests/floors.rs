@@ -71,7 +71,7 @@ const FLOORS: &[(&str, &str)] = &[
          session_key signature generate",
     ),
     ("options", "cert ipsec tls"),
-    ("pacing", "pace times usage"),
+    ("pacing", "knee pace times usage"),
     (
         "payments",
         "digits format mask pin block scan cvv decimalisation dukpt ff1 emv ibm3624 interbank iso4 \

@@ -1,13 +1,14 @@
 //! The knee of an operation: the highest rate that keeps a latency.
 
 use super::{LabError, Measurement, Workload};
+use pacing::Search;
 
-/// Steps of the search; each halves the range.
-const STEPS: usize = 7;
+/// The search ends once a rate that failed exceeds one that kept the latency by no more than this share.
+const PRECISION: f64 = 0.05;
 
 /// Finds the highest rate at which 99 of 100 requests take at most `p99_ns`, in open loops below the rate of the closed
-/// one. Gives the run at that rate, or the closed run if it keeps the latency at full load. None if a hundredth of that
-/// rate does not keep it either.
+/// one. Gives the run at that rate, or the closed run if it keeps the latency at full load. None if no rate down to a
+/// hundredth of that keeps it.
 ///
 /// # Errors
 /// Those of `run`.
@@ -20,23 +21,15 @@ pub fn find_knee(
     if closed.p99_ns <= p99_ns {
         return Ok(Some(closed));
     }
-    let (mut low, mut high) = (closed.ops_per_s / 100.0, closed.ops_per_s);
-    let mut best = None;
-    for _ in 0..STEPS {
-        let rate = if best.is_none() { low } else { (low * high).sqrt() };
+    let full = closed.ops_per_s;
+    let mut search = Search::new(full / 2.0, full / 100.0..=full, PRECISION);
+    while let Some(rate) = search.next() {
         let measured = run(&Workload { rate: Some(rate), ..workload.clone() })?;
         // A loop that falls behind its schedule does not sustain the rate, whatever its latencies.
         let kept = measured.p99_ns <= p99_ns && measured.ops_per_s >= 0.98 * rate;
-        match (kept, best.is_none()) {
-            (false, true) => return Ok(None),
-            (false, false) => high = rate,
-            (true, _) => {
-                low = rate;
-                best = Some(measured);
-            }
-        }
+        search.take(rate, kept, kept.then_some(measured));
     }
-    Ok(best)
+    Ok(search.steps.into_iter().flatten().last())
 }
 
 #[cfg(test)]
