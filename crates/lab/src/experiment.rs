@@ -63,7 +63,9 @@ pub trait Plan {
     /// Estimated seconds that a run of a case takes if it measures for `seconds`.
     fn cost(&self, case: usize, seconds: f64) -> f64;
     /// The shortest time that a run may measure where the whole is bounded, in seconds.
-    fn seconds_min(&self) -> f64;
+    fn seconds_min(&self) -> f64 {
+        self.thoroughness().seconds
+    }
 }
 
 /// Cases in a row that may fail before the experiment gives up.

@@ -144,10 +144,6 @@ impl experiment::Plan for Plan {
         let around = AROUND_SECONDS + TENANT_SECONDS * case.loads.len() as f64;
         case.window_seconds(seconds) + 2.0 * case.round_seconds() + around + house
     }
-
-    fn seconds_min(&self) -> f64 {
-        self.thoroughness.seconds
-    }
 }
 
 /// Runs a plan, or what an interrupted run of it in the same folder left over.

@@ -1,6 +1,7 @@
 //! The outcome of a plan: the runs of each case, in the order of the passes.
 
 use super::{LeftOut, Plan, Progress, run};
+use crate::kit::statistics::Summary;
 use crate::load::LabError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,18 @@ pub struct Outcome<R> {
     pub case: String,
     /// The runs, in the order of the passes.
     pub runs: Vec<R>,
+}
+
+impl<R> Outcome<R> {
+    /// A figure of each run.
+    pub fn values(&self, figure: impl Fn(&R) -> f64) -> Vec<f64> {
+        self.runs.iter().map(figure).collect()
+    }
+
+    /// A figure of the runs; none without any.
+    pub fn summary(&self, figure: impl Fn(&R) -> f64) -> Option<Summary> {
+        Summary::of(&self.values(figure))
+    }
 }
 
 /// The outcomes of a report.

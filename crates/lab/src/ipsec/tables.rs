@@ -16,7 +16,7 @@ use super::desk::Desk;
 use super::suite::Suite;
 use super::tunnel::{SERVER, Tunnel, TunnelKind};
 use crate::experiment::{self, LeftOut, Progress, Thoroughness, outcome};
-use crate::kit::statistics::{Summary, compare};
+use crate::kit::statistics::{Summary, ratio};
 use crate::load::LabError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -182,10 +182,6 @@ impl experiment::Plan for Plan {
     fn cost(&self, _: usize, seconds: f64) -> f64 {
         seconds * (1.0 + WARM_SHARE) + AROUND_SECONDS
     }
-
-    fn seconds_min(&self) -> f64 {
-        self.thoroughness.seconds
-    }
 }
 
 /// One run of a case.
@@ -253,21 +249,14 @@ pub type Outcome = outcome::Outcome<Run>;
 pub type Outcomes = outcome::Outcomes<Run>;
 
 impl Outcomes {
-    fn values(&self, case: Case, figure: Figure) -> Option<Vec<f64>> {
-        let outcome = self.named(&case.id())?;
-        Some(outcome.runs.iter().map(|run| run.figure(figure)).collect())
-    }
-
     fn summary(&self, case: Case, figure: Figure) -> Option<Summary> {
-        Summary::of(&self.values(case, figure)?)
+        self.named(&case.id())?.summary(|run| run.figure(figure))
     }
 
     /// A figure of one way over that of another, pass by pass; none if a way has no runs.
     fn over(&self, load: Load, (a, b): (Way, Way), figure: Figure) -> Option<Summary> {
-        let of = |way| self.values(Case { load, way }, figure);
-        let (a, b) = (of(a)?, of(b)?);
-        let count = a.len().min(b.len());
-        Some(compare(&a[..count], &b[..count])?.ratio)
+        let of = |way| Some(self.named(&Case { load, way }.id())?.values(|run| run.figure(figure)));
+        ratio(&of(a)?, &of(b)?)
     }
 }
 

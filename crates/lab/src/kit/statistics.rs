@@ -108,6 +108,13 @@ pub fn compare(ours: &[f64], peer: &[f64]) -> Option<Comparison> {
     Some(Comparison { ours: Summary::of(ours)?, peer: Summary::of(peer)?, ratio: Summary::of(&ratios)? })
 }
 
+/// The ratios of runs that stood next to each other, as far as both sides have them; none without runs, or if a rate is
+/// 0.
+pub fn ratio(over: &[f64], under: &[f64]) -> Option<Summary> {
+    let count = over.len().min(under.len());
+    Some(compare(&over[..count], &under[..count])?.ratio)
+}
+
 /// A length sweep as a line: the time of one operation is `start + per_byte * bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {

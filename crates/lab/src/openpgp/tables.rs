@@ -21,7 +21,6 @@ use super::process::{Job, Usage};
 use super::{cases as forms, input};
 use crate::experiment::{self, LeftOut, Progress, Thoroughness, outcome};
 use crate::kit::machine::processors_online;
-use crate::kit::statistics::Summary;
 use crate::load::LabError;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -138,17 +137,6 @@ impl Booked {
 pub type Outcome = outcome::Outcome<Run>;
 /// The outcomes of a report.
 pub type Outcomes = outcome::Outcomes<Run>;
-
-impl Outcome {
-    /// A figure of the runs.
-    pub fn figure(&self, figure: impl Fn(&Run) -> f64) -> Option<Summary> {
-        Summary::of(&self.values(figure))
-    }
-
-    fn values(&self, figure: impl Fn(&Run) -> f64) -> Vec<f64> {
-        self.runs.iter().map(figure).collect()
-    }
-}
 
 impl Outcomes {
     /// The outcome of a case; none if it has no run.

@@ -90,10 +90,6 @@ impl experiment::Plan for Plan {
         let home = if case.engine.cards() > 0 { HOME_SECONDS } else { 0.0 };
         seconds * (1.0 + WARM_SHARE) + AROUND_SECONDS + home + SERVER_SECONDS * case.servers as f64
     }
-
-    fn seconds_min(&self) -> f64 {
-        self.thoroughness.seconds
-    }
 }
 
 /// One run of a case.
@@ -175,7 +171,7 @@ impl Run {
 impl Outcome {
     /// A figure of the runs.
     pub fn figure(&self, case: &Case, figure: Figure) -> Option<Summary> {
-        Summary::of(&self.runs.iter().map(|run| run.figure(case, figure)).collect::<Vec<f64>>())
+        self.summary(|run| run.figure(case, figure))
     }
 
     /// Whether the driver limited the rate in most runs.

@@ -48,9 +48,7 @@ fn row(outcomes: &Outcomes, case: Case) -> TableRow {
     let figure = |figure| outcomes.summary(case, figure);
     let median = |of| figure(of).map(|summary| summary.median);
     let relative = |of| outcomes.over(case.load, (case.way, Way::Without), of).map(|summary| summary.median);
-    let p99 = outcomes.named(&case.id());
-    let p99 =
-        p99.and_then(|outcome| Summary::of(&outcome.runs.iter().map(|run| run.p99_us).collect::<Vec<_>>()));
+    let p99 = outcomes.named(&case.id()).and_then(|outcome| outcome.summary(|run| run.p99_us));
     TableRow::Cells(vec![
         page::name(&case.way.name()),
         page::measured(median(Figure::Rate), 0),

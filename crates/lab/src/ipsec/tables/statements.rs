@@ -56,7 +56,7 @@ pub(crate) fn judge(claims: &[Claim], outcomes: &Outcomes) -> Vec<Judged> {
     });
     let ran = Load::ALL
         .into_iter()
-        .filter(|load| outcomes.values(Case { load: *load, way: Way::Without }, Figure::Rate).is_some());
+        .filter(|load| outcomes.summary(Case { load: *load, way: Way::Without }, Figure::Rate).is_some());
     judged.chain(ran.flat_map(|load| lengths(claims, load))).collect()
 }
 

@@ -142,7 +142,7 @@ fn table(outcomes: &Outcomes, published: &[Row]) -> Markup {
     let rows = cases().into_iter().filter_map(|case| {
         let outcome = outcomes.of(&case)?;
         let spread = of_column(outcome, &case, &COLUMNS[0]);
-        let share = outcome.figure(|run| 100.0 * run.output_bytes as f64 / run.input_bytes.max(1) as f64);
+        let share = outcome.summary(|run| 100.0 * run.output_bytes as f64 / run.input_bytes.max(1) as f64);
         let runs = outcome.runs.len().to_string();
         let mut cells = vec![
             page::name(&case.name()),
@@ -166,7 +166,7 @@ fn table(outcomes: &Outcomes, published: &[Row]) -> Markup {
 
 /// The figure of a column over the runs of a case.
 fn of_column(outcome: &Outcome, case: &Case, column: &Column) -> Option<Summary> {
-    outcome.figure(|run| (column.figure)(run, case))
+    outcome.summary(|run| (column.figure)(run, case))
 }
 
 /// Columns about a second kind of processor are for cases that have one.

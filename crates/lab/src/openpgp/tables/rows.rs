@@ -58,7 +58,7 @@ fn write(
     [section, table, metric, unit]: [&str; 4],
     of: Of,
 ) {
-    let Some(figure) = outcome.figure(|run| of(run, case)) else { return };
+    let Some(figure) = outcome.summary(|run| of(run, case)) else { return };
     let whole = ["input_bytes", "output_bytes"].contains(&metric);
     let value = if whole { format!("{:.0}", figure.median) } else { rounded(figure.median) };
     let engine = if case.is_software { "software" } else { level };

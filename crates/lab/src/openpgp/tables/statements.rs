@@ -2,10 +2,10 @@
 //! row names a case by its published table or by its own name, perhaps a second case for a ratio, the figure of the
 //! runs, and the unit of the result.
 
-use super::{Case, Outcome, Outcomes, Run};
+use super::{Case, Outcomes, Run};
 use crate::experiment::judged::{Expect, Figure, Judged, Verdict};
 use crate::kit::records;
-use crate::kit::statistics::{Summary, compare};
+use crate::kit::statistics::{Summary, ratio};
 use crate::openpgp::input;
 use crate::published::Claim;
 use serde::Deserialize;
@@ -64,8 +64,8 @@ impl Test {
             outcomes.of(&Case::of_table(name).or_else(named)?)
         };
         let figure = match self.under.as_str() {
-            "" => outcome(&self.over)?.figure(of)?,
-            under => over(outcome(&self.over)?, outcome(under)?, of)?,
+            "" => outcome(&self.over)?.summary(of)?,
+            under => ratio(&outcome(&self.over)?.values(of), &outcome(under)?.values(of))?,
         };
         (self.unit != Unit::Bytes || figure.median >= 1.0).then_some(figure)
     }
@@ -79,13 +79,6 @@ fn in_unit(ratio: f64, unit: Unit) -> f64 {
         Unit::Decrease => (1.0 - ratio) * 100.0,
         Unit::Increase => (ratio - 1.0) * 100.0,
     }
-}
-
-/// A figure of one case over that of another, pass by pass; none without runs.
-fn over(a: &Outcome, b: &Outcome, figure: fn(&Run) -> f64) -> Option<Summary> {
-    let count = a.runs.len().min(b.runs.len());
-    let values = |outcome: &Outcome| outcome.runs[..count].iter().map(figure).collect::<Vec<f64>>();
-    Some(compare(&values(a), &values(b))?.ratio)
 }
 
 /// A figure of a run by its name; none for an unknown name.

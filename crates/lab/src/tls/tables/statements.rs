@@ -4,7 +4,7 @@ use super::{Case, Figure as Of, Outcome, Outcomes, cases};
 use crate::experiment::judged::Expect::{self, About, AtLeast, AtMost};
 use crate::experiment::judged::{Figure, Judged, Verdict};
 use crate::kit::machine::processors_online;
-use crate::kit::statistics::compare;
+use crate::kit::statistics::ratio;
 use crate::published::Claim;
 
 /// Utilisation from which cards and processors count as full.
@@ -368,11 +368,9 @@ impl All<'_> {
     fn over(&self, a: &str, b: &str, figure: Of) -> Option<Figure> {
         let values = |id: &str| {
             let (case, outcome) = self.outcome(id)?;
-            Some(outcome.runs.iter().map(|run| run.figure(case, figure)).collect::<Vec<f64>>())
+            Some(outcome.values(|run| run.figure(case, figure)))
         };
-        let (a, b) = (values(a)?, values(b)?);
-        let count = a.len().min(b.len());
-        Some(Figure::of(&compare(&a[..count], &b[..count])?.ratio))
+        ratio(&values(a)?, &values(b)?).as_ref().map(Figure::of)
     }
 
     /// The rate of cards over that of software: where this machine's processors are not the originals', at least half
