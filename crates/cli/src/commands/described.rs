@@ -1,11 +1,29 @@
 //! Fields of a token, as they are printed.
 
-use crate::describe::Field;
+use crate::describe::{Field, describe};
+use crate::failure::Failure;
+use crate::output::{print, print_json};
 use rustix::termios::tcgetwinsize;
 use std::io::{IsTerminal, stdout};
 
 /// Narrowest column of values, in characters.
 const VALUE_COLUMNS_MIN: usize = 24;
+
+/// Prints the fields of a token or a key block; an error under its name if it has a defect.
+pub fn show(name: &str, bytes: &[u8], is_json: bool) -> Result<(), Failure> {
+    let found = describe(bytes);
+    if is_json {
+        print_json(&serde_json::json!({
+            "bytes": bytes.len(), "fields": json(&found.fields), "problem": found.problem,
+        }))?;
+    } else {
+        print(&text(&found.fields))?;
+    }
+    match found.problem {
+        None => Ok(()),
+        Some(problem) => Err(Failure::Usage(format!("{name}: {problem}"))),
+    }
+}
 
 /// The fields as a JSON object, for programs.
 pub fn json(fields: &[Field]) -> serde_json::Value {

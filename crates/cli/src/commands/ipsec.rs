@@ -2,13 +2,12 @@
 //! read and served here.
 
 use crate::args::{Ipsec, IpsecMetrics};
-use crate::commands::metrics::{Bounds, Site, serve};
+use crate::commands::metrics::{Site, listen};
 use crate::failure::Failure;
 use crate::output::print;
 use options::ipsec::{Asked, FOLDER};
 use std::env;
 use std::io::{self, Read, Write};
-use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -46,17 +45,10 @@ pub fn run(typed: &Ipsec) -> Result<(), Failure> {
 fn metrics(asked: &IpsecMetrics) -> Result<(), Failure> {
     let folder = asked.plane.folder.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     let plane = Plane { socket: folder.join("observe.sock") };
-    let Some(address) = asked.listen else {
-        return print(&plane.ask("metrics\n").map_err(plane.failure())?);
-    };
-    let listening = format!("listen on {address}");
-    let listener = TcpListener::bind(address).map_err(Failure::io(listening.as_str()))?;
-    let address = listener.local_addr().map_err(Failure::io(listening.as_str()))?;
-    eprintln!("http://{address}/metrics");
-    if let Err(error) = home::notify("READY=1") {
-        eprintln!("cryptand: the service manager was not told that the page is served: {error}");
+    match asked.listen {
+        Some(address) => listen(address, &plane),
+        None => print(&plane.ask("metrics\n").map_err(plane.failure())?),
     }
-    serve(&listener, Bounds::default(), &plane).map_err(Failure::io(listening))
 }
 
 /// A data plane, connected to anew for each scrape because it may stop and start meanwhile.

@@ -4,10 +4,9 @@ use super::payment::call::Taken;
 use super::payment::hints::{Said, hint};
 use super::{described, key};
 use crate::args::{BlockExport, BlockVersion, GivenBlock, Keyblock};
-use crate::describe::describe;
 use crate::encoded::{self, shown};
 use crate::failure::Failure;
-use crate::output::{print, print_json, write_new};
+use crate::output::{print, write_new};
 use crate::session;
 use facility::Facility;
 use std::path::Path;
@@ -244,16 +243,5 @@ fn show(asked: Option<&Path>, block: &GivenBlock, json: bool) -> Result<(), Fail
             (label.to_string(), Zeroizing::new(token))
         }
     };
-    let found = describe(&bytes);
-    if json {
-        print_json(&serde_json::json!({
-            "bytes": bytes.len(), "fields": described::json(&found.fields), "problem": found.problem,
-        }))?;
-    } else {
-        print(&described::text(&found.fields))?;
-    }
-    match found.problem {
-        None => Ok(()),
-        Some(problem) => Err(Failure::Usage(format!("{name}: {problem}"))),
-    }
+    described::show(&name, &bytes, json)
 }

@@ -20,8 +20,9 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::session;
 use crate::watch::Watcher;
-pub use server::{Bounds, Site, serve};
-use std::net::TcpListener;
+pub use server::Site;
+use server::{Bounds, serve};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,6 +38,11 @@ pub fn run(asked: Option<&Path>, metrics: &Metrics) -> Result<(), Failure> {
         let look = watcher.first_look()?;
         return print(&page::page(&look, began.elapsed(), metrics.tenants));
     };
+    listen(address, &Mutex::new(Pages { watcher, tenants: metrics.tenants, last: None }))
+}
+
+/// Serves the metrics of a site at an address until stopped.
+pub fn listen(address: SocketAddr, site: &(dyn Site + Sync)) -> Result<(), Failure> {
     let listening = format!("listen on {address}");
     let listener = TcpListener::bind(address).map_err(Failure::io(listening.as_str()))?;
     let address = listener.local_addr().map_err(Failure::io(listening.as_str()))?;
@@ -44,8 +50,7 @@ pub fn run(asked: Option<&Path>, metrics: &Metrics) -> Result<(), Failure> {
     if let Err(error) = home::notify("READY=1") {
         eprintln!("cryptand: the service manager was not told that the page is served: {error}");
     }
-    let pages = Mutex::new(Pages { watcher, tenants: metrics.tenants, last: None });
-    serve(&listener, Bounds::default(), &pages).map_err(Failure::io(listening))
+    serve(&listener, Bounds::default(), site).map_err(Failure::io(listening))
 }
 
 /// Looks at the home, not more often than [`LOOK_EVERY`].

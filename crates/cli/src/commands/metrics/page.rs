@@ -53,24 +53,22 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
     }
     let cards: Vec<Card<'_>> = look.cards.iter().map(Card::of).collect();
     states(&mut page, &cards);
-    for family in CARD_FAMILIES {
-        page.family(family.name, family.kind, family.help);
+    for (name, kind, help, value) in CARD_FAMILIES {
+        page.family(&format!("cryptand_card_{name}"), kind, help);
         for (card, seen) in cards.iter().filter_map(|card| Some((card, card.look.snapshot.as_ref()?))) {
-            page.sample(&card.labels(None), (family.value)(card.look, seen));
+            page.sample(&card.labels(None), value(card.look, seen));
         }
     }
-    let total = |_: &Card<'_>, seen: &Snapshot| vec![(None, seen.total.clone())];
-    answers(&mut page, "cryptand_card_answers_total", &cards, total);
-    times(&mut page, "card", &cards, total);
+    let all = gather(&cards, |seen| vec![(None, seen.total.clone())]);
+    answers(&mut page, "card", &all);
+    times(&mut page, "card", &all);
     let names = look.account_names();
-    let rows = |_: &Card<'_>, seen: &Snapshot| tenant_rows(seen, &names, tenants);
-    counts(&mut page, &TENANT_FAMILIES, &cards, rows);
-    answers(&mut page, "cryptand_tenant_answers_total", &cards, rows);
-    times(&mut page, "tenant", &cards, rows);
-    let rows = |_: &Card<'_>, seen: &Snapshot| verb_rows(seen);
-    counts(&mut page, &VERB_FAMILIES, &cards, rows);
-    answers(&mut page, "cryptand_verb_answers_total", &cards, rows);
-    times(&mut page, "verb", &cards, rows);
+    let of_tenants = gather(&cards, |seen| tenant_rows(seen, &names, tenants));
+    for (of, all) in [("tenant", of_tenants), ("verb", gather(&cards, verb_rows))] {
+        counts(&mut page, of, &all);
+        answers(&mut page, of, &all);
+        times(&mut page, of, &all);
+    }
     page.finish()
 }
 
@@ -249,202 +247,100 @@ fn states(page: &mut Page, cards: &[Card<'_>]) {
     }
 }
 
-/// A metric family with one sample for each card.
-struct CardFamily {
-    name: &'static str,
-    kind: MetricType,
-    help: &'static str,
-    value: fn(&CardLook, &Snapshot) -> f64,
-}
+type OfCard = fn(&CardLook, &Snapshot) -> f64;
+type OfCounts = fn(&Counts) -> f64;
 
-const fn card_family(
-    name: &'static str,
-    kind: MetricType,
-    help: &'static str,
-    value: fn(&CardLook, &Snapshot) -> f64,
-) -> CardFamily {
-    CardFamily { name, kind, help, value }
-}
-
-const CARD_FAMILIES: [CardFamily; 16] = [
-    card_family(
-        "cryptand_card_domains_with_keys",
-        MetricType::Gauge,
-        "Domains of which the card holds a master key.",
-        |_, seen| seen.registers.domains().count() as f64,
-    ),
-    card_family(
-        "cryptand_card_generation",
+/// The families with one sample for each card: name behind `cryptand_card_`, kind, help and value.
+const CARD_FAMILIES: [(&str, MetricType, &str, OfCard); 16] = [
+    ("domains_with_keys", MetricType::Gauge, "Domains of which the card holds a master key.", |_, seen| {
+        seen.registers.domains().count() as f64
+    }),
+    (
+        "generation",
         MetricType::Gauge,
         "Counts the processes that have been this card: its counters begin anew with each.",
         |_, seen| seen.counters.generation as f64,
     ),
-    card_family("cryptand_card_queues", MetricType::Gauge, "Queues attached.", |look, _| {
-        look.row.queues.into()
+    ("queues", MetricType::Gauge, "Queues attached.", |look, _| look.row.queues.into()),
+    ("waiting_requests", MetricType::Gauge, "Requests that wait or run.", |_, seen| {
+        seen.counters.queue_length as f64
     }),
-    card_family(
-        "cryptand_card_waiting_requests",
-        MetricType::Gauge,
-        "Requests that wait or run.",
-        |_, seen| seen.counters.queue_length as f64,
-    ),
-    card_family("cryptand_card_requests_total", MetricType::Counter, "Requests answered.", |_, seen| {
-        seen.counters.requests as f64
+    ("requests_total", MetricType::Counter, "Requests answered.", |_, seen| seen.counters.requests as f64),
+    ("refused_requests_total", MetricType::Counter, "Requests refused before they ran.", |_, seen| {
+        seen.counters.refused as f64
     }),
-    card_family(
-        "cryptand_card_refused_requests_total",
-        MetricType::Counter,
-        "Requests refused before they ran.",
-        |_, seen| seen.counters.refused as f64,
-    ),
-    card_family("cryptand_card_batches_total", MetricType::Counter, "Batches run.", |_, seen| {
-        seen.counters.batches as f64
-    }),
-    card_family(
-        "cryptand_card_batch_requests_total",
+    ("batches_total", MetricType::Counter, "Batches run.", |_, seen| seen.counters.batches as f64),
+    (
+        "batch_requests_total",
         MetricType::Counter,
         "Sum of the number of requests of each batch; divided by the batches, their fill.",
         |_, seen| seen.total.counts.requests as f64,
     ),
-    card_family(
-        "cryptand_card_busy_seconds_total",
-        MetricType::Counter,
-        "Time spent on batches.",
-        |_, seen| seen.counters.busy_ns as f64 / 1e9,
-    ),
-    card_family(
-        "cryptand_card_polls_total",
-        MetricType::Counter,
-        "Sweeps over the queues while idle.",
-        |_, seen| seen.counters.polls as f64,
-    ),
-    card_family(
-        "cryptand_card_sleeps_total",
-        MetricType::Counter,
-        "Times that it went to sleep.",
-        |_, seen| seen.counters.sleeps as f64,
-    ),
-    card_family(
-        "cryptand_card_wakeups_total",
-        MetricType::Counter,
-        "Times that its doorbell woke it.",
-        |_, seen| seen.counters.wakeups as f64,
-    ),
-    card_family(
-        "cryptand_card_offences_total",
+    ("busy_seconds_total", MetricType::Counter, "Time spent on batches.", |_, seen| {
+        seen.counters.busy_ns as f64 / 1e9
+    }),
+    ("polls_total", MetricType::Counter, "Sweeps over the queues while idle.", |_, seen| {
+        seen.counters.polls as f64
+    }),
+    ("sleeps_total", MetricType::Counter, "Times that it went to sleep.", |_, seen| {
+        seen.counters.sleeps as f64
+    }),
+    ("wakeups_total", MetricType::Counter, "Times that its doorbell woke it.", |_, seen| {
+        seen.counters.wakeups as f64
+    }),
+    (
+        "offences_total",
         MetricType::Counter,
         "Queues ended because their client broke the rules of the link.",
         |_, seen| seen.counters.offences as f64,
     ),
-    card_family("cryptand_card_received_bytes_total", MetricType::Counter, "Payload taken in.", |_, seen| {
+    ("received_bytes_total", MetricType::Counter, "Payload taken in.", |_, seen| {
         seen.counters.bytes_in as f64
     }),
-    card_family("cryptand_card_sent_bytes_total", MetricType::Counter, "Payload given out.", |_, seen| {
-        seen.counters.bytes_out as f64
+    ("sent_bytes_total", MetricType::Counter, "Payload given out.", |_, seen| seen.counters.bytes_out as f64),
+    ("tenants", MetricType::Gauge, "Tenants that the card's process has served or refused.", |_, seen| {
+        seen.accounts.len() as f64
     }),
-    card_family(
-        "cryptand_card_tenants",
-        MetricType::Gauge,
-        "Tenants that the card's process has served or refused.",
-        |_, seen| seen.accounts.len() as f64,
+];
+
+/// The counters of each tenant of a card: name behind `cryptand_tenant_`, whether `cryptand_verb_` has it too, help and
+/// value.
+const COUNT_FAMILIES: [(&str, bool, &str, OfCounts); 7] = [
+    ("requests_total", true, "Requests answered.", |counts| counts.requests as f64),
+    ("refused_requests_total", false, "Requests refused before they ran.", |counts| counts.refused as f64),
+    ("batches_total", false, "Batches that held at least one of its requests.", |counts| {
+        counts.batches as f64
+    }),
+    (
+        "batch_requests_total",
+        false,
+        "Sum of the number of requests of each of these batches, others' included.",
+        |counts| counts.fill_sum as f64,
     ),
+    ("busy_seconds_total", true, "Its share of the time spent on batches, by estimated cost.", |counts| {
+        counts.busy_ns as f64 / 1e9
+    }),
+    ("received_bytes_total", true, "Payload taken in.", |counts| counts.bytes_in as f64),
+    ("sent_bytes_total", true, "Payload given out.", |counts| counts.bytes_out as f64),
 ];
 
-/// A counter of each tenant, or each verb, of a card.
-struct CountFamily {
-    name: &'static str,
-    help: &'static str,
-    value: fn(&Counts) -> f64,
-}
-
-const TENANT_FAMILIES: [CountFamily; 7] = [
-    CountFamily {
-        name: "cryptand_tenant_requests_total",
-        help: "Requests answered.",
-        value: |counts| counts.requests as f64,
-    },
-    CountFamily {
-        name: "cryptand_tenant_refused_requests_total",
-        help: "Requests refused before they ran.",
-        value: |counts| counts.refused as f64,
-    },
-    CountFamily {
-        name: "cryptand_tenant_batches_total",
-        help: "Batches that held at least one of its requests.",
-        value: |counts| counts.batches as f64,
-    },
-    CountFamily {
-        name: "cryptand_tenant_batch_requests_total",
-        help: "Sum of the number of requests of each of these batches, others' included.",
-        value: |counts| counts.fill_sum as f64,
-    },
-    CountFamily {
-        name: "cryptand_tenant_busy_seconds_total",
-        help: "Its share of the time spent on batches, by estimated cost.",
-        value: |counts| counts.busy_ns as f64 / 1e9,
-    },
-    CountFamily {
-        name: "cryptand_tenant_received_bytes_total",
-        help: "Payload taken in.",
-        value: |counts| counts.bytes_in as f64,
-    },
-    CountFamily {
-        name: "cryptand_tenant_sent_bytes_total",
-        help: "Payload given out.",
-        value: |counts| counts.bytes_out as f64,
-    },
-];
-
-const VERB_FAMILIES: [CountFamily; 4] = [
-    CountFamily {
-        name: "cryptand_verb_requests_total",
-        help: "Requests answered.",
-        value: |counts| counts.requests as f64,
-    },
-    CountFamily {
-        name: "cryptand_verb_busy_seconds_total",
-        help: "Its share of the time spent on batches, by estimated cost.",
-        value: |counts| counts.busy_ns as f64 / 1e9,
-    },
-    CountFamily {
-        name: "cryptand_verb_received_bytes_total",
-        help: "Payload taken in.",
-        value: |counts| counts.bytes_in as f64,
-    },
-    CountFamily {
-        name: "cryptand_verb_sent_bytes_total",
-        help: "Payload given out.",
-        value: |counts| counts.bytes_out as f64,
-    },
-];
-
-fn counts(
-    page: &mut Page,
-    families: &[CountFamily],
-    cards: &[Card<'_>],
-    rows: impl Fn(&Card<'_>, &Snapshot) -> Rows,
-) {
-    let all = gather(cards, rows);
-    for family in families {
-        page.family(family.name, MetricType::Counter, family.help);
-        for (card, label, records) in &all {
-            page.sample(&labels(card, label), (family.value)(&records.counts));
+fn counts(page: &mut Page, of: &str, all: &Gathered<'_>) {
+    for (name, _, help, value) in COUNT_FAMILIES.iter().filter(|family| family.1 || of == "tenant") {
+        page.family(&format!("cryptand_{of}_{name}"), MetricType::Counter, help);
+        for (card, label, records) in all {
+            page.sample(&labels(card, label), value(&records.counts));
         }
     }
 }
 
 /// Answers by return code, of cards, tenants or verbs.
-fn answers(
-    page: &mut Page,
-    family: &'static str,
-    cards: &[Card<'_>],
-    rows: impl Fn(&Card<'_>, &Snapshot) -> Rows,
-) {
-    page.family(family, MetricType::Counter, "Requests answered, by the return code of the answer.");
-    for (card, label, records) in gather(cards, rows) {
+fn answers(page: &mut Page, of: &str, all: &Gathered<'_>) {
+    const ANSWERED: &str = "Requests answered, by the return code of the answer.";
+    page.family(&format!("cryptand_{of}_answers_total"), MetricType::Counter, ANSWERED);
+    for (card, label, records) in all {
         for (code, count) in records.counts.answers() {
             let code = code.to_string();
-            let mut labels = labels(card, &label);
+            let mut labels = labels(card, label);
             labels.push(("return_code", &code));
             page.sample(&labels, count as f64);
         }
@@ -452,42 +348,21 @@ fn answers(
 }
 
 /// Waiting and service times of cards, tenants or verbs: histograms, and the longest of each.
-fn times(page: &mut Page, of: &str, cards: &[Card<'_>], rows: impl Fn(&Card<'_>, &Snapshot) -> Rows) {
+fn times(page: &mut Page, of: &str, all: &Gathered<'_>) {
     const QUEUE: &str = "From a request's submission, as its client says, to the start of the pass.";
     const SERVICE: &str = "From the start of the pass to its end; every request of a batch takes as long.";
     const QUEUE_LONGEST: &str = "The longest such time since the card's process began.";
     const SERVICE_LONGEST: &str = "The longest pass since the card's process began.";
-    let names = match of {
-        "card" => [
-            "cryptand_card_queue_seconds",
-            "cryptand_card_service_seconds",
-            "cryptand_card_queue_longest_seconds",
-            "cryptand_card_service_longest_seconds",
-        ],
-        "tenant" => [
-            "cryptand_tenant_queue_seconds",
-            "cryptand_tenant_service_seconds",
-            "cryptand_tenant_queue_longest_seconds",
-            "cryptand_tenant_service_longest_seconds",
-        ],
-        _ => [
-            "cryptand_verb_queue_seconds",
-            "cryptand_verb_service_seconds",
-            "cryptand_verb_queue_longest_seconds",
-            "cryptand_verb_service_longest_seconds",
-        ],
-    };
-    let all = gather(cards, rows);
-    for (name, help, is_queue) in [(names[0], QUEUE, true), (names[1], SERVICE, false)] {
-        page.family(name, MetricType::Histogram, help);
-        for (card, label, records) in &all {
+    for (name, help, is_queue) in [("queue", QUEUE, true), ("service", SERVICE, false)] {
+        page.family(&format!("cryptand_{of}_{name}_seconds"), MetricType::Histogram, help);
+        for (card, label, records) in all {
             let times = if is_queue { &records.queue } else { &records.service };
             page.histogram(&labels(card, label), times);
         }
     }
-    for (name, help, is_queue) in [(names[2], QUEUE_LONGEST, true), (names[3], SERVICE_LONGEST, false)] {
-        page.family(name, MetricType::Gauge, help);
-        for (card, label, records) in &all {
+    for (name, help, is_queue) in [("queue", QUEUE_LONGEST, true), ("service", SERVICE_LONGEST, false)] {
+        page.family(&format!("cryptand_{of}_{name}_longest_seconds"), MetricType::Gauge, help);
+        for (card, label, records) in all {
             let times = if is_queue { &records.queue } else { &records.service };
             page.sample(&labels(card, label), times.longest_ns().unwrap_or(0) as f64 / 1e9);
         }
@@ -496,11 +371,11 @@ fn times(page: &mut Page, of: &str, cards: &[Card<'_>], rows: impl Fn(&Card<'_>,
 
 type Gathered<'a> = Vec<(&'a Card<'a>, Option<(&'static str, String)>, RowSamples)>;
 
-fn gather<'a>(cards: &'a [Card<'a>], rows: impl Fn(&Card<'_>, &Snapshot) -> Rows) -> Gathered<'a> {
+fn gather<'a>(cards: &'a [Card<'a>], rows: impl Fn(&Snapshot) -> Rows) -> Gathered<'a> {
     let mut all = Vec::new();
     for card in cards {
         let Some(seen) = &card.look.snapshot else { continue };
-        all.extend(rows(card, seen).into_iter().map(|(label, records)| (card, label, records)));
+        all.extend(rows(seen).into_iter().map(|(label, records)| (card, label, records)));
     }
     all
 }

@@ -22,18 +22,18 @@ pub type Labels<'a> = &'a [(&'a str, &'a str)];
 #[derive(Default)]
 pub struct Page {
     text: String,
-    family: &'static str,
+    family: String,
 }
 
 impl Page {
     /// Begins a family: all its samples follow.
-    pub fn family(&mut self, name: &'static str, kind: MetricType, help: &str) {
+    pub fn family(&mut self, name: &str, kind: MetricType, help: &str) {
         let kind = match kind {
             MetricType::Counter => "counter",
             MetricType::Gauge => "gauge",
             MetricType::Histogram => "histogram",
         };
-        self.family = name;
+        name.clone_into(&mut self.family);
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
