@@ -216,19 +216,16 @@ impl KeyStore for SqliteStore {
 
 impl SqliteStore {
     fn create(&self, record: &Record, now_unix_s: u64) -> Result<(), StoreError> {
-        let changed = self.change(
-            "write a record to",
-            "INSERT INTO records (label, store, token, written_unix_s, master_key) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (label) DO NOTHING",
-            params![
-                record.label.as_str(),
-                number_of(record.store),
-                record.token,
-                seconds(now_unix_s),
-                master_key(&record.token)
-            ],
-        )?;
-        if changed == 0 { Err(StoreError::Exists) } else { Ok(()) }
+        const INSERT: &str = "INSERT INTO records (label, store, token, written_unix_s, master_key)
+             VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (label) DO NOTHING";
+        if self.put(INSERT, record, now_unix_s)? == 0 { Err(StoreError::Exists) } else { Ok(()) }
+    }
+
+    /// Writes a record by this statement; how many records it has changed.
+    fn put(&self, sql: &str, record: &Record, now_unix_s: u64) -> Result<usize, StoreError> {
+        let (label, store, written) = (record.label.as_str(), number_of(record.store), seconds(now_unix_s));
+        let master_key = master_key(&record.token);
+        self.change("write a record to", sql, params![label, store, record.token, written, master_key])
     }
 
     fn find(&self, label: &Label) -> Result<Record, StoreError> {
@@ -258,18 +255,9 @@ impl SqliteStore {
     }
 
     fn write(&self, record: &Record, now_unix_s: u64) -> Result<(), StoreError> {
-        let changed = self.change(
-            "write a record to",
-            "UPDATE records SET token = ?3, written_unix_s = ?4, master_key = ?5 WHERE label = ?1 AND store = ?2",
-            params![
-                record.label.as_str(),
-                number_of(record.store),
-                record.token,
-                seconds(now_unix_s),
-                master_key(&record.token)
-            ],
-        )?;
-        if changed == 0 { Err(StoreError::NotFound) } else { Ok(()) }
+        const UPDATE: &str = "UPDATE records SET token = ?3, written_unix_s = ?4, master_key = ?5
+             WHERE label = ?1 AND store = ?2";
+        if self.put(UPDATE, record, now_unix_s)? == 0 { Err(StoreError::NotFound) } else { Ok(()) }
     }
 
     fn delete(
