@@ -645,7 +645,7 @@ fn query(
 ) -> Result<(Codes, Vec<String>, Vec<u8>), Refusal> {
     use wire::verb::cryptographic_facility_query::*;
     let request = common::calls::of(&Ask { verb_data: 256, ..Ask::new(query) });
-    let ClientRequest::Call { verb, payload, .. } = request else { unreachable!() };
+    let ClientRequest::Call { verb, payload, .. } = request else { panic!("a call is asked") };
     match client.ask(ClientRequest::Call { domain, card, verb, payload }) {
         ClientReply::Called { codes, payload } => {
             let got = Got::of(&Arguments::read_reply(Got::VERB, &payload).unwrap());

@@ -1,4 +1,4 @@
-//! The pages' code examples are files that are compiled, and their links have targets.
+//! The pages' code examples are files that are compiled, and what they link to or name is there.
 
 use house_tests::{root, sources};
 use std::fs;
@@ -26,6 +26,20 @@ fn examples_in_rust_are_files_that_are_compiled() {
         for example in shown {
             let is_a_file = examples.iter().any(|source| source.text.ends_with(example));
             assert!(is_a_file, "{name}: no file of crates/facility/examples ends so:\n{example}");
+        }
+    }
+}
+
+#[test]
+fn files_that_pages_name_exist() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        // Of what stands between backticks, every second piece.
+        for path in text.split('`').skip(1).step_by(2) {
+            let is_one = ["crates/", "fuzz/"].iter().any(|folder| path.starts_with(folder));
+            if is_one && !path.contains([' ', '*', '…']) {
+                assert!(root().join(path).exists(), "{}: there is no {path}", page.display());
+            }
         }
     }
 }
