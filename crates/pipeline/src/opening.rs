@@ -50,7 +50,9 @@ impl Opening {
         let is_to_be_tried = usable.len() > 1;
         let mut first = Vec::new();
         if is_to_be_tried {
-            first.resize(usable[0].0.tried_bytes(), 0);
+            // Ciphers of different block lengths show at different lengths.
+            let tried_bytes = usable.iter().map(|(it, _)| it.tried_bytes()).max().unwrap_or(0);
+            first.resize(tried_bytes, 0);
             let read = entry.fill(&mut first)?;
             first.truncate(read);
             // The first octets of SEIPDv1 are looked at only for passphrases, or if every packet has proved to be

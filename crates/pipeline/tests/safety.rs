@@ -3,7 +3,7 @@
 use crate::common::*;
 use openpgp::body::grammar::Protected;
 use openpgp::session_key::{Opened, SessionKeyPacket};
-use openpgp::{AeadAlgorithm, CompressionAlgorithm, Passphrase, Protection};
+use openpgp::{AeadAlgorithm, CompressionAlgorithm, Form, Passphrase, Protection, SymmetricKeyAlgorithm};
 use pipeline::{
     Async, Candidates, Compression, Decrypt, Encrypt, Error, Input, Limits, NotOpened, Output, Run,
     SessionKeys, Unauthenticated, Verify,
@@ -97,22 +97,38 @@ fn a_missing_key_leaves_no_file() {
 
 #[test]
 fn one_of_several_guesses_is_found() {
+    struct Guesses(Vec<openpgp::PlainSessionKey>);
+    impl SessionKeys for Guesses {
+        fn open(&self, _: &[SessionKeyPacket], _: &Protected) -> Result<Candidates, NotOpened> {
+            let mut found = Candidates::default();
+            for key in &self.0 {
+                found.opened(Opened { session_key: key.clone(), is_guess: true });
+            }
+            Ok(found)
+        }
+    }
+    let finds = |guesses: Vec<_>, message: &[u8]| {
+        let (read, summary) = opened(message, &decrypt_with(&Guesses(guesses)), &run(None, 2)).unwrap();
+        assert!(read == text(300_000));
+        assert_eq!(summary.opened_by.as_deref(), Some("passphrase"));
+    };
     for protection in protections() {
         let (given, message) = message(protection, &text(300_000));
         let wrong = openpgp::session_key::of_bytes(form(protection), vec![8; 16].into());
-        struct Two(openpgp::PlainSessionKey, openpgp::PlainSessionKey);
-        impl SessionKeys for Two {
-            fn open(&self, _: &[SessionKeyPacket], _: &Protected) -> Result<Candidates, NotOpened> {
-                let mut found = Candidates::default();
-                for key in [&self.0, &self.1] {
-                    found.opened(Opened { session_key: key.clone(), is_guess: true });
-                }
-                Ok(found)
-            }
+        finds(vec![wrong, given.0], &message);
+    }
+    // A wrong passphrase for a packet of version 4 gives a cipher by chance, of any block length.
+    let (given, message) = message(Protection::SeipdV1, &text(300_000));
+    let of = |cipher| {
+        openpgp::session_key::of_bytes(Form { cipher, ..form(Protection::SeipdV1) }, vec![8; 16].into())
+    };
+    for first in
+        [SymmetricKeyAlgorithm::IDEA, SymmetricKeyAlgorithm::CAST5, SymmetricKeyAlgorithm::Camellia128]
+    {
+        for last in [SymmetricKeyAlgorithm::Blowfish, SymmetricKeyAlgorithm::AES128] {
+            finds(vec![of(first), of(last), given.0.clone()], &message);
+            finds(vec![of(first), given.0.clone(), of(last)], &message);
         }
-        let (read, summary) = opened(&message, &decrypt_with(&Two(wrong, given.0)), &run(None, 2)).unwrap();
-        assert!(read == text(300_000));
-        assert_eq!(summary.opened_by.as_deref(), Some("passphrase"));
     }
 }
 
