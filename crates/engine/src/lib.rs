@@ -26,6 +26,7 @@
 //! | wrap keys | [`key_wrap_padded`], [`key_unwrap_padded`]; many, each with an initial value of the caller's choice: [`Engine::key_wrap_batch`] |
 //! | seal a secret to the holder of a key | [`seal_to`], [`SealingKey`]; under a key used once [`lock`], [`unlock`] |
 //! | hold a secret | [`SecretBytes`] |
+//! | compare secret numbers | [`is_below`] |
 //!
 //! # Batches
 //!
@@ -148,4 +149,4 @@ pub use mid::rsa::batch::{RsaPrivateItem, RsaPublicItem};
 pub use mid::rsa::{
     RSA_BITS_MAX, RSA_BITS_MIN, RSA_BITS_STRONG, RsaCrt, RsaForm, RsaPrivateKey, RsaPublicKey, RsaSearch,
 };
-pub use secret::SecretBytes;
+pub use secret::{SecretBytes, is_below};

@@ -1,4 +1,4 @@
-//! Secret bytes: wiped when dropped, compared in constant time, never shown.
+//! Secret bytes: wiped when dropped, compared in constant time, never shown; and secret numbers compared.
 
 use crate::low::wipe_bytes;
 use std::fmt;
@@ -103,6 +103,21 @@ impl Drop for SecretBytes {
     }
 }
 
+/// Whether `value` is below `modulus`, both big-endian and of one length. The time depends on that length alone: no
+/// branch and no address depends on the numbers, which may be secret.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn is_below(value: &[u8], modulus: &[u8]) -> bool {
+    assert_eq!(value.len(), modulus.len(), "numbers of one length are compared");
+    let mut borrow = 0u16;
+    for (value, modulus) in value.iter().zip(modulus).rev() {
+        let difference = u16::from(*value).wrapping_sub(u16::from(*modulus)).wrapping_sub(borrow);
+        borrow = difference >> 15;
+    }
+    borrow == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +137,28 @@ mod tests {
             }
             assert!(!secret.ct_eq(&[bytes.as_slice(), &[0]].concat()));
         }
+    }
+
+    #[test]
+    fn numbers_are_compared_whole() {
+        let modulus = 0x80_0001_u32;
+        for value in [0_u32, 1, 0x7F_FFFF, 0x80_0000, 0x80_0001, 0x80_0002, 0x80_0100, 0x81_0000, 0xFF_0000] {
+            let is_less = is_below(&value.to_be_bytes(), &modulus.to_be_bytes());
+            assert_eq!(is_less, value < modulus, "{value:#x}");
+        }
+        for value in 0..=u16::MAX {
+            for modulus in [0_u16, 1, 0xFF, 0x100, 0x101, 0x7FFF, 0x8000, 0xFF00, 0xFFFF] {
+                let is_less = is_below(&value.to_be_bytes(), &modulus.to_be_bytes());
+                assert_eq!(is_less, value < modulus, "{value:#x} {modulus:#x}");
+            }
+        }
+        assert!(!is_below(&[], &[]));
+    }
+
+    #[test]
+    #[should_panic = "of one length"]
+    fn numbers_of_two_lengths_are_not_compared() {
+        is_below(&[1], &[0, 2]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::low::aws_lc::dsa::{DsaObject, DsaParts};
 use crate::mid::prime_field::PrimeField;
-use crate::secret::SecretBytes;
+use crate::secret::{SecretBytes, is_below};
 use std::fmt;
 
 /// The allowed lengths of the order, in bytes (FIPS 186-4, 4.2).
@@ -77,10 +77,6 @@ fn padded(number: &[u8], bytes: usize) -> Option<SecretBytes> {
 
 /// Whether a secret number is above zero and below an order of the same length; no branch depends on the number.
 fn is_in_range(number: &[u8], order: &[u8]) -> bool {
-    let (mut borrow, mut any) = (0u16, 0u8);
-    for (octet, limit) in number.iter().zip(order).rev() {
-        borrow = u16::from(*octet).wrapping_sub(u16::from(*limit)).wrapping_sub(borrow) >> 15;
-        any |= octet;
-    }
-    borrow == 1 && any != 0
+    let any = number.iter().fold(0, |any, octet| any | octet);
+    is_below(number, order) & (any != 0)
 }

@@ -17,6 +17,7 @@
 use crate::reply::Reply;
 use engine::{
     Engine, RSA_BITS_STRONG, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey, SecretBytes,
+    is_below,
 };
 use link::Latch;
 use std::cell::RefCell;
@@ -608,16 +609,6 @@ fn is_equal(left: &[u8], right: &[u8]) -> bool {
     let words = left.iter().zip(right).map(|(l, r)| u64::from_ne_bytes(*l) ^ u64::from_ne_bytes(*r));
     let tail = left_tail.iter().zip(right_tail).map(|(l, r)| u64::from(l ^ r));
     words.chain(tail).fold(0, |differing, word| std::hint::black_box(differing | word)) == 0
-}
-
-/// Whether `value` is below `modulus`, both of one length, in constant time.
-fn is_below(value: &[u8], modulus: &[u8]) -> bool {
-    let mut borrow = 0u16;
-    for (value, modulus) in value.iter().zip(modulus).rev() {
-        let difference = u16::from(*value).wrapping_sub(u16::from(*modulus)).wrapping_sub(borrow);
-        borrow = difference >> 15;
-    }
-    borrow == 1
 }
 
 #[cfg(test)]
