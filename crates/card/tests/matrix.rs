@@ -3,12 +3,13 @@
 //! of points alone.
 //!
 //! `matrix/roles.txt` is what came out; a change of it is a change of what roles may do, to be looked at in review.
-//! `CRYPTAND_BLESS=1 cargo test --release -p card matrix` writes it anew.
+//! `CRYPTAND_BLESS=1 cargo test --release -p card --test all matrix` writes it anew.
 
 use card::admit::{Admission, Holder, Keys};
 use cca::Batch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::Path;
 use token::{Description, Holds, describe};
 use verb_requests::support::{DOMAIN, Request};
 use verb_requests::uses::samples::{Sample, samples};
@@ -169,16 +170,8 @@ fn every_role_with_every_key_in_every_place() {
             }
         }
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/matrix/roles.txt");
-    if std::env::var_os("CRYPTAND_BLESS").is_some() {
-        std::fs::write(path, &text).unwrap();
-    }
-    let committed = std::fs::read_to_string(path).unwrap_or_default();
-    let differs = text.lines().zip(committed.lines()).find(|(found, committed)| found != committed);
-    assert!(
-        text == committed,
-        "tests/matrix/roles.txt says otherwise; the first line that differs: {differs:?}"
-    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/matrix/roles.txt");
+    needs::assert_committed(&path, &text, "-p card --test all matrix");
 }
 
 /// What may be done with a label's key holds each request by reference: each use alone, and all but it.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use wire::verb::{Entry, Executor, Kind, TABLE};
 
+/// The tests here, for who runs them alone.
+const BLESSED_BY: &str = "-p csulcca --test all interface";
 /// Longest line of the header.
 const COLUMNS: usize = 118;
 /// What the library asks of whoever loads it, and does without: nothing but what the C library and the start of every
@@ -40,14 +42,7 @@ fn names_have_the_parameters_of_their_rows() {
 fn the_header_declares_what_is_exported() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/csulincl.h");
     let made = header();
-    if std::env::var_os("CRYPTAND_BLESS").is_some() {
-        std::fs::write(&path, &made).unwrap();
-    }
-    assert!(
-        std::fs::read_to_string(&path).is_ok_and(|found| found == made),
-        "{} is not that of names and rows: CRYPTAND_BLESS=1 cargo test --release -p csulcca",
-        path.display()
-    );
+    needs::assert_committed(&path, &made, BLESSED_BY);
     let flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-x", "c"];
     let output = Command::new("cc").args(flags).arg(&path).output().expect("cc can be executed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -79,12 +74,7 @@ fn the_guide_lists_every_function() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/c-library.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let before = page.split_once(FUNCTIONS).map_or(page.as_str(), |(before, _)| before);
-    let made = format!("{before}{}", functions());
-    if std::env::var_os("CRYPTAND_BLESS").is_some() {
-        std::fs::write(&path, &made).unwrap();
-    } else {
-        assert!(page == made, "{}: CRYPTAND_BLESS=1 cargo test --release -p csulcca", path.display());
-    }
+    needs::assert_committed(&path, &format!("{before}{}", functions()), BLESSED_BY);
 }
 
 fn functions() -> String {

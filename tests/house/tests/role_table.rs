@@ -1,9 +1,8 @@
 //! docs/roles.md shows what the built-in roles permit; this test compares it with the table of points.
-//! `CRYPTAND_BLESS=1 cargo test --release -p house-tests` regenerates it.
+//! `CRYPTAND_BLESS=1 cargo test --release -p house-tests --test all role_table` regenerates it.
 
 use house_tests::root;
 use std::fmt::Write as _;
-use std::fs;
 use wire::point::{POINTS, PointEffect};
 use wire::role::BUILT_IN;
 use wire::verb::TABLE;
@@ -11,15 +10,7 @@ use wire::verb::TABLE;
 #[test]
 fn the_page_of_roles_is_that_of_the_points() {
     let path = root().join("docs/roles.md");
-    let expected = page();
-    if std::env::var_os("CRYPTAND_BLESS").is_some() {
-        fs::write(&path, &expected).unwrap();
-    }
-    let found = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        found == expected,
-        "docs/roles.md is not what the table of points says; CRYPTAND_BLESS=1 writes it anew"
-    );
+    needs::assert_committed(&path, &page(), "-p house-tests --test all role_table");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! docs/verbs.md is generated from the verb table; this test compares the two.
-//! `CRYPTAND_BLESS=1 cargo test --release -p house-tests` regenerates it.
+//! `CRYPTAND_BLESS=1 cargo test --release -p house-tests --test all verb_table` regenerates it.
 
 use house_tests::{keywords, root};
 use std::collections::HashSet;
@@ -11,15 +11,7 @@ use wire::verb::{Audit, Class, Direction, Executor, Kind, Length, Null, Role, TA
 #[test]
 fn the_page_of_verbs_is_that_of_the_table() {
     let path = root().join("docs/verbs.md");
-    let expected = page();
-    if std::env::var_os("CRYPTAND_BLESS").is_some() {
-        fs::write(&path, &expected).unwrap();
-    }
-    let found = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        found == expected,
-        "docs/verbs.md is not what the verb table says; CRYPTAND_BLESS=1 writes it anew"
-    );
+    needs::assert_committed(&path, &page(), "-p house-tests --test all verb_table");
 }
 
 const PURPOSES: &str = "\

@@ -1,4 +1,4 @@
-//! What tests need from a machine.
+//! What tests need from a machine, and what they make of the code ([`assert_committed`]).
 //!
 //! A test that needs root or wide vectors checks for it here, and ends if the machine lacks it:
 //!
@@ -13,10 +13,12 @@
 //! What is lacking is printed on standard error and appended to the file that `CRYPTAND_TESTS_LACKED` names, whose
 //! lines `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,avx512` (or `all`) makes such a test fail instead.
 
+mod committed;
 mod limits;
 mod program;
 mod waits;
 
+pub use committed::{BLESS, assert_committed, blessing, is_blessed};
 pub use limits::{has_inotify, lacks_descriptors, without_inotify};
 pub use program::{copy_program, short_folder, write_script};
 pub use waits::uninterrupted;

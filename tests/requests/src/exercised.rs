@@ -62,7 +62,7 @@ fn keywords(verb: Verb, payload: &[u8]) -> Vec<String> {
 /// # Panics
 /// If a test fails, or no longer asserts what the file says.
 pub fn check(program: &str, folder: &Path, scratch: &Path) {
-    let is_blessed = std::env::var_os("CRYPTAND_BLESS").is_some();
+    let is_blessed = needs::is_blessed();
     // Some tests choose at random: what only a few runs assert does not go into the file.
     let runs: Vec<BTreeSet<String>> =
         (0..if is_blessed { 3 } else { 1 }).map(|_| asserted(program, scratch)).collect();
@@ -76,8 +76,9 @@ pub fn check(program: &str, folder: &Path, scratch: &Path) {
     let gone: Vec<String> = lines(&committed).filter(|line| !found.contains(line.as_str())).collect();
     assert!(
         gone.is_empty() && !committed.is_empty(),
-        "{} says what no test asserts (CRYPTAND_BLESS=1 writes it anew): {gone:#?}",
-        page.display()
+        "{} says what no test asserts (`{}` writes it anew): {gone:#?}",
+        page.display(),
+        needs::blessing("-p cca exercised")
     );
 }
 
@@ -89,7 +90,7 @@ fn asserted(program: &str, scratch: &Path) -> BTreeSet<String> {
         // The matrix of key types asserts nothing of single requests, and writes its own page.
         .args(["--quiet", "--skip", "exercised", "--skip", "every_key_type_in_every_key_parameter"])
         .env(RECORD, &record)
-        .env_remove("CRYPTAND_BLESS")
+        .env_remove(needs::BLESS)
         .output()
         .unwrap();
     assert!(run.status.success(), "other tests of this program fail: see them first");

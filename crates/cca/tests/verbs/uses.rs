@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 use token::control_vector::KeyForm;
 use token::derivation::{Derived, Deriving, leaves_in_no_other_way};
 use token::transaction::{TerminalSide, TransactionKey};
@@ -407,16 +408,8 @@ fn every_key_type_in_every_key_parameter() {
         assert!((1..cells.len()).contains(&used), "{}.{parameter}: {cells:?}", entry.name);
         let _ = write!(text, "\n{}.{parameter}\n{}", entry.name, lines(&samples, &cells));
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/verbs/uses.txt");
-    if std::env::var_os("CRYPTAND_BLESS").is_some() {
-        std::fs::write(path, &text).unwrap();
-    }
-    let committed = std::fs::read_to_string(path).unwrap_or_default();
-    let differs = text.lines().zip(committed.lines()).find(|(found, committed)| found != committed);
-    assert!(
-        text == committed,
-        "tests/verbs/uses.txt says otherwise; the first line that differs: {differs:?}"
-    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verbs/uses.txt");
+    needs::assert_committed(&path, &text, "-p cca --test verbs uses");
 }
 
 /// A line for each key, in the order of the samples: what comes of it, and its name.
