@@ -739,10 +739,54 @@ pub enum Carried {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+    use clap::{Arg, CommandFactory};
 
     #[test]
     fn definitions_are_sound() {
         Arguments::command().debug_assert();
+        command().debug_assert();
+    }
+
+    /// Calls a function with every option that takes a value, and the commands that it is typed behind.
+    fn each_option(command: &clap::Command, path: &[String], visit: &mut impl FnMut(&[String], &Arg)) {
+        let options = command.get_arguments().filter(|argument| !argument.is_positional());
+        options.filter(|option| option.get_action().takes_values()).for_each(|option| visit(path, option));
+        for below in command.get_subcommands() {
+            each_option(below, &[path, &[below.get_name().to_owned()]].concat(), visit);
+        }
+    }
+
+    #[test]
+    fn a_negative_number_is_judged_by_the_option_that_it_follows() {
+        let (mut options, mut refused) = (0, 0);
+        each_option(&command(), &["cryptand".to_owned()], &mut |path, option| {
+            let name = match (option.get_long(), option.get_short()) {
+                (Some(long), _) => format!("--{long}"),
+                (None, short) => format!("-{}", short.unwrap()),
+            };
+            let typed = match option.is_require_equals_set() {
+                true => vec![format!("{name}=-1")],
+                false => vec![name.clone(), "-1".to_owned()],
+            };
+            options += 1;
+            let line = [path, &typed].concat();
+            let Err(error) = command().try_get_matches_from(&line) else { return };
+            let text = error.to_string();
+            match error.kind() {
+                ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+                    let told = text.lines().next().unwrap_or_default();
+                    let is_named = told.split(['\'', ' ', '[']).any(|word| word == name);
+                    assert!(is_named, "{line:?}: {text}");
+                    refused += 1;
+                }
+                // The value was taken, and the rest of the line is missing or forbids the option.
+                ErrorKind::MissingRequiredArgument
+                | ErrorKind::MissingSubcommand
+                | ErrorKind::ArgumentConflict => {}
+                _ => panic!("{line:?}: {text}"),
+            }
+        });
+        assert!(options > 200 && refused > 100, "{options} options, {refused} refuse");
     }
 }

@@ -6,7 +6,7 @@ extern crate saying;
 
 mod commands;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use measuring::{LevelName, Measuring};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -30,7 +30,9 @@ struct Arguments {
 
 fn main() -> ExitCode {
     lab::serve_if_asked();
-    let arguments = Arguments::parse();
+    let matches = measuring::with_negative_values(Arguments::command()).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches)
+        .unwrap_or_else(|error| error.format(&mut Arguments::command()).exit());
     let asked = arguments.level.map(Into::into);
     let done =
         level::hold(asked).map_err(commands::Failure::from).and_then(|level| match &arguments.command {

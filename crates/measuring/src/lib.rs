@@ -15,7 +15,7 @@ pub use names::{InterfaceName, LevelName, PersonalityName};
 pub use report::{Report, ReportCommand, ReportPart};
 pub use speed::Speed;
 
-use clap::Subcommand;
+use clap::{Command, Subcommand};
 
 /// The commands that measure.
 #[derive(Subcommand, Debug)]
@@ -26,4 +26,15 @@ pub enum Measuring {
     Report(Report),
     /// Measure what the project promises (`make bench`)
     Bench(Bench),
+}
+
+/// The definitions of a program, whose options take a negative number that follows them for their value: then an option
+/// that has no negative values refuses it by its name and its range. As clap has it, `-1` would be an unknown option.
+#[must_use]
+pub fn with_negative_values(command: Command) -> Command {
+    let changed = command.mut_args(|argument| {
+        let is_option = !argument.is_positional() && argument.get_action().takes_values();
+        if is_option { argument.allow_negative_numbers(true) } else { argument }
+    });
+    changed.mut_subcommands(with_negative_values)
 }

@@ -17,9 +17,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Measuring", &["speed", "report", "bench"]),
 ];
 
-/// The definitions, with the commands of the help in groups.
+/// The definitions, with the commands of the help in groups, and with negative numbers for their options to judge.
 pub fn command() -> Command {
-    let command = Arguments::command();
+    let command = measuring::with_negative_values(Arguments::command());
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
         listed(&command)

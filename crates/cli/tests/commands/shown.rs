@@ -205,6 +205,11 @@ fn parts_of_the_bench_run_alone() {
     assert_eq!((timing.len(), &timing[0]["unit"]), (1, &json!("t")));
     assert!(bench.fails(&["bench", "--rounds", "0"], "", 2).contains("1 to 1000"));
     assert!(bench.fails(&["bench", "--only", "all"], "", 2).contains("engine"));
+    let negative = bench.fails(&["bench", "--seconds", "-1"], "", 2);
+    assert!(negative.contains("--seconds") && negative.contains("0.001"), "{negative}");
+    // It is the laboratory's program that refuses this one.
+    let negative = bench.fails(&["speed", "sha256", "--seconds", "-1"], "", 2);
+    assert!(negative.contains("-1 seconds"), "{negative}");
 }
 
 #[test]
