@@ -15,13 +15,21 @@ use engine::{
     EcPublicKey, EcdsaVerifyItem, Engine, HashAlgorithm, RsaPrivateKey, digest_info_prefix,
     pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad, pkcs1_v15_sign_pad_raw,
 };
-use facility::{Facility, Reply, Selection};
+use facility::{Answered, Facility, Reply, Selection};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
-use wire::Codes;
+use wire::bounds::{KEYWORD_BYTES, PKA_TOKEN_BYTES_MAX};
 use wire::control::Personality;
 use wire::frame::{Argument, Arguments};
-use wire::verb::{self, Verb};
+use wire::verb::{
+    self, AesAlgorithm, AesKeyRule, AesMethod, AesPosition, AgreementHash, DesChaining, DesMethod,
+    EccVersion, Filled, HashMethod, Key, KeyAgreement, KeyAlgorithm, MacFormat, MacMethod, PkaOutput,
+    PkaTokenKind, PkaUsage, RandomForm, Room, RsaFormat, Segment, SignatureFormat, TestAlgorithm,
+    TestProcess, TokenContent, TokenLength, TokenOrigin, TransportFormat, TypedAsk, VariableAlgorithm,
+    VariableKeyForm, Verb,
+};
+use wire::{Codes, KeyReference};
 
 /// Length of a symmetric key token.
 const TOKEN_BYTES: usize = 64;
@@ -35,13 +43,6 @@ const DERIVES_AES_CIPHER_128: [u8; 4] = [2, 4, 0, 128];
 pub(crate) const DOMAIN: u16 = 0;
 /// One answer in this many is checked in full if the check is costly.
 const DEEP_CHECK: u64 = 64;
-
-/// One argument of a request.
-#[derive(Clone)]
-enum Value {
-    Integer(i64),
-    Bytes(Vec<u8>),
-}
 
 /// The expected answer.
 #[derive(Clone)]
@@ -60,11 +61,23 @@ enum Expected {
     Signed(usize, Arc<EcPublicKey>, Vec<u8>),
 }
 
+/// An argument of a request.
+#[derive(Clone)]
+enum Field {
+    Integer(i64),
+    Reference(KeyReference),
+    /// Where the bytes stand in the payload.
+    Bytes(Range<usize>),
+}
+
 /// A request of one job.
 #[derive(Clone)]
 pub(crate) struct Request {
     verb: Verb,
-    values: Vec<(usize, Value)>,
+    /// The payload that the verb's own type wrote, and its arguments by position: a call that is measured does not read
+    /// it anew.
+    payload: Vec<u8>,
+    fields: Vec<(usize, Field)>,
     expected: Expected,
     last: Vec<u8>,
     answers: u64,
@@ -81,8 +94,24 @@ pub(crate) struct Case {
 }
 
 impl Request {
-    fn new(verb: Verb, expected: Expected) -> Self {
-        Self { verb, values: Vec::new(), expected, last: Vec::new(), answers: 0, case: None }
+    fn new<A: TypedAsk>(ask: &A, expected: Expected) -> Self {
+        let (mut filled, mut payload) = (Filled::default(), Vec::new());
+        let written = ask.arguments(&mut filled).write_request(&mut payload);
+        written.expect("the type of a verb has the kinds of its row");
+        let arguments = Arguments::read_request(A::VERB, &payload);
+        let arguments = arguments.expect("a payload that was written is whole");
+        let field = |position| match arguments.at(position) {
+            Argument::Absent => None,
+            Argument::Integer(value) => Some((position, Field::Integer(value))),
+            Argument::Reference(reference) => Some((position, Field::Reference(reference))),
+            Argument::Bytes([]) => Some((position, Field::Bytes(0..0))),
+            Argument::Bytes(bytes) => {
+                let first = bytes.as_ptr() as usize - payload.as_ptr() as usize;
+                Some((position, Field::Bytes(first..first + bytes.len())))
+            }
+        };
+        let fields = (0..A::VERB.entry().parameters.len()).filter_map(field).collect();
+        Self { verb: A::VERB, payload, fields, expected, last: Vec::new(), answers: 0, case: None }
     }
 
     /// The request with a case for other programs: their fields, and their expected answer.
@@ -98,41 +127,19 @@ impl Request {
 
     /// The bytes of the argument at this position; empty if the request has no such argument.
     pub fn given(&self, position: usize) -> &[u8] {
-        let found = self.values.iter().find(|(at, _)| *at == position);
-        match found {
-            Some((_, Value::Bytes(bytes))) => bytes,
-            _ => &[],
-        }
-    }
-
-    fn integer(mut self, position: usize, value: usize) -> Self {
-        self.values.push((position, Value::Integer(value as i64)));
-        self
-    }
-
-    fn bytes(mut self, position: usize, bytes: impl Into<Vec<u8>>) -> Self {
-        self.values.push((position, Value::Bytes(bytes.into())));
-        self
-    }
-
-    fn counted(self, length: usize, position: usize, bytes: impl Into<Vec<u8>>) -> Self {
-        let bytes = bytes.into();
-        self.integer(length, bytes.len()).bytes(position, bytes)
-    }
-
-    fn rules(self, count: usize, position: usize, words: &[&str]) -> Self {
-        let array: Vec<u8> = words.iter().flat_map(|word| format!("{word:8}").into_bytes()).collect();
-        self.integer(count, words.len()).bytes(position, array)
+        self.arguments().bytes(position)
     }
 
     /// The arguments as the facility takes them.
     pub fn arguments(&self) -> Arguments<'_> {
         let mut arguments = Arguments::new(self.verb);
-        for (position, value) in &self.values {
-            match value {
-                Value::Integer(value) => arguments.set(*position, Argument::Integer(*value)),
-                Value::Bytes(bytes) => arguments.set(*position, Argument::Bytes(bytes)),
+        for (position, field) in &self.fields {
+            let argument = match field {
+                Field::Integer(value) => Argument::Integer(*value),
+                Field::Reference(reference) => Argument::Reference(*reference),
+                Field::Bytes(range) => Argument::Bytes(&self.payload[range.clone()]),
             };
+            arguments.set(*position, argument);
         }
         arguments
     }
@@ -275,18 +282,18 @@ impl<'a> Maker<'a> {
             Operation::Cipher { cipher, mode: Mode::Gcm, direction } => {
                 let made = GcmJob::new(self.engine, cipher, direction, job, bytes).map_err(refused)?;
                 let key = self.data_key(&made.key, true, job)?;
-                Ok(gcm(made, key, direction))
+                Ok(gcm(made, &key, direction))
             }
             Operation::Cipher { cipher, mode, direction } => {
                 let made =
                     CipherJob::new(self.engine, (cipher, mode, direction), job, bytes).map_err(refused)?;
                 let key = self.data_key(&made.key, is_aes(cipher), job)?;
-                Ok(if is_aes(cipher) { aes(made, key, mode, direction) } else { des(made, key, direction) })
+                Ok(if is_aes(cipher) { aes(made, &key, mode, direction) } else { des(made, &key, direction) })
             }
             Operation::Mac(mac) => {
                 let made = MacJob::new(self.engine, mac, job, bytes).map_err(refused)?;
                 let key = self.data_key(&made.key, false, job)?;
-                Ok(mac_generate(made, key, mac))
+                Ok(mac_generate(made, &key, mac))
             }
             Operation::Hash(hash) => {
                 Ok(one_way_hash(TextJob::hash(self.engine, hash, job, bytes).map_err(refused)?, hash))
@@ -298,63 +305,72 @@ impl<'a> Maker<'a> {
             Operation::EcdhP256 => self.ecdh(),
             Operation::Payment(payment) => self.payment(payment, job),
             Operation::KeyGenerate2Opex => self.key_generate2_opex(),
-            Operation::Hmac(_) => {
-                let (operation, personality) = (workload.operation, workload.personality());
-                Err(super::Refusal::Personality { operation, personality }.into())
-            }
+            Operation::Hmac(_) => Err(not_served(workload)),
         }
     }
 
     fn plain_verb(&mut self, workload: &Workload, verb: Verb, job: usize) -> Result<Request, LabError> {
-        use verb::{key_generate, key_test, random_number_generate, random_number_generate_long};
         match verb {
+            Verb::Null => Ok(self::Request::new(&verb::null::Ask::new(), Expected::Done)),
             Verb::RandomNumberGenerate => {
-                let expected = Expected::Fresh(random_number_generate::RANDOM_NUMBER, 8);
-                Ok(self::Request::new(verb, expected).bytes(random_number_generate::FORM, *b"RANDOM  "))
+                use verb::random_number_generate::*;
+                let ask = Ask { form: b"RANDOM  ", ..Ask::new() };
+                Ok(self::Request::new(&ask, Expected::Fresh(RANDOM_NUMBER, 8)))
             }
             Verb::RandomNumberGenerateLong => {
-                use random_number_generate_long::{
-                    RANDOM_NUMBER, RANDOM_NUMBER_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
-                };
-                Ok(self::Request::new(verb, Expected::Fresh(RANDOM_NUMBER, workload.bytes))
-                    .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["RANDOM"])
-                    .integer(RANDOM_NUMBER_LENGTH, workload.bytes))
+                use verb::random_number_generate_long::*;
+                let ask = Ask { random_number: workload.bytes, ..Ask::new(RandomForm::Random) };
+                Ok(self::Request::new(&ask, Expected::Fresh(RANDOM_NUMBER, workload.bytes)))
             }
             Verb::KeyGenerate => {
-                use key_generate::*;
+                use verb::key_generate::*;
                 // As in the published table: an operational DES KEYGENKY, from its skeleton.
-                let expected = Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01);
-                Ok(self::Request { expected, ..generate_from(self.deriving_skeleton()?) })
+                let skeleton = self.deriving_skeleton()?;
+                let ask = Ask {
+                    key_form: b"OP  ",
+                    key_length: b"        ",
+                    key_type_1: b"TOKEN   ",
+                    key_type_2: b"        ",
+                    generated_key_identifier_1: (&skeleton).into(),
+                    ..Ask::new()
+                };
+                Ok(self::Request::new(&ask, Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01)))
             }
             // An AES-256 key in a token of variable length.
             Verb::KeyGenerate2 => {
-                use verb::key_generate2::GENERATED_KEY_IDENTIFIER_1;
-                Ok(generate2("OP", "CIPHER", Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01)))
+                use verb::key_generate2::*;
+                let ask = generate2(VariableKeyForm::Op, b"CIPHER  ");
+                Ok(self::Request::new(&ask, Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01)))
             }
             // A MAC key of double length under an EXPORTER key; each job has keys of its own.
             Verb::KeyExport => {
                 use verb::key_export::*;
-                let exporter = self.generated("EXPORTER")?;
-                let request = self::Request::new(verb, Expected::Done)
-                    .bytes(KEY_TYPE, *b"TOKEN   ")
-                    .bytes(SOURCE_KEY_IDENTIFIER, self.generated("MAC")?)
-                    .bytes(EXPORTER_KEY_IDENTIFIER, exporter);
-                let external = self.call(&request, TARGET_KEY_TOKEN)?;
-                Ok(self::Request { expected: Expected::Bytes(TARGET_KEY_TOKEN, external), ..request })
+                let (exporter, source) = (self.generated(b"EXPORTER")?, self.generated(b"MAC     ")?);
+                let ask = Ask {
+                    key_type: b"TOKEN   ",
+                    source_key_identifier: (&source).into(),
+                    exporter_key_identifier: (&exporter).into(),
+                    ..Ask::new()
+                };
+                let external = self.ask(&ask)?.got().target_key_token.to_vec();
+                Ok(self::Request::new(&ask, Expected::Bytes(TARGET_KEY_TOKEN, external)))
             }
             Verb::KeyTest => {
-                use key_test::{KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT, VALUE_1, VALUE_2};
+                use verb::key_test::*;
                 let key = keys::des_key(job, 24);
                 let zeros = CipherJob::over(self.engine, Cipher::Tdes3, &key, &[0; 8])
                     .map_err(super::native::refused(workload.operation))?;
                 let token = self.data_key(&key, false, job)?;
-                Ok(self::Request::new(verb, Expected::Bytes(VALUE_2, zeros[..4].to_vec()))
-                    .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["GENERATE", "ENC-ZERO"])
-                    .bytes(KEY_IDENTIFIER, token)
-                    .bytes(VALUE_1, [0; 8])
-                    .bytes(VALUE_2, [0; 8]))
+                let ask = Ask {
+                    algorithm: Some(TestAlgorithm::EncZero),
+                    key_identifier: (&token).into(),
+                    value_1: Some(&[0; 8]),
+                    value_2: Some(&[0; 8]),
+                    ..Ask::new(TestProcess::Generate)
+                };
+                Ok(self::Request::new(&ask, Expected::Bytes(VALUE_2, zeros[..4].to_vec())))
             }
-            _ => Ok(self::Request::new(verb, Expected::Done)),
+            _ => Err(not_served(workload)),
         }
     }
 
@@ -365,83 +381,91 @@ impl<'a> Maker<'a> {
         form: RsaForm,
         job: usize,
     ) -> Result<Request, LabError> {
-        use verb::clear_rsa_private;
+        use verb::{clear_rsa_private as private, clear_rsa_public as public};
         let made = RsaJob::new(bits, form, job).map_err(super::native::refused(workload.operation))?;
         let token = self.rsa_token(&made.private, bits, form, None, job)?;
-        let result_bytes = made.expected.len();
-        let verb = if form == RsaForm::Public { Verb::ClearRsaPublic } else { Verb::ClearRsaPrivate };
-        use clear_rsa_private::*;
-        Ok(self::Request::new(verb, Expected::Bytes(RESULT, made.expected))
-            .counted(KEY_LENGTH, KEY, token)
-            .counted(DATA_LENGTH, DATA, made.input)
-            .integer(RESULT_LENGTH, result_bytes))
+        let (key, data, result) = (&token[..], &made.input[..], made.expected.len());
+        Ok(if form == RsaForm::Public {
+            let ask = public::Ask { key, data, result, ..public::Ask::new() };
+            self::Request::new(&ask, Expected::Bytes(public::RESULT, made.expected))
+        } else {
+            let ask = private::Ask { key, data, result, ..private::Ask::new() };
+            self::Request::new(&ask, Expected::Bytes(private::RESULT, made.expected))
+        })
     }
 
     /// An AES-256 key in two copies, one under an EXPORTER key; each job has an EXPORTER key of its own.
     fn key_generate2_opex(&mut self) -> Result<Request, LabError> {
         use verb::key_generate2::*;
-        let exporter = self.call(&generate2("OP", "EXPORTER", Expected::Done), GENERATED_KEY_IDENTIFIER_1)?;
-        Ok(generate2("OPEX", "CIPHER", Expected::Token(GENERATED_KEY_IDENTIFIER_2, 0x02))
-            .bytes(KEY_TYPE_2, *b"CIPHER  ")
-            .counted(KEK_KEY_IDENTIFIER_2_LENGTH, KEK_KEY_IDENTIFIER_2, exporter)
-            .integer(GENERATED_KEY_IDENTIFIER_2_LENGTH, VARIABLE_TOKEN_ROOM))
+        let exporter = self.ask(&generate2(VariableKeyForm::Op, b"EXPORTER"))?;
+        let ask = Ask {
+            key_type_2: b"CIPHER  ",
+            kek_key_identifier_2: exporter.got().generated_key_identifier_1.into(),
+            generated_key_identifier_2: Room::of(VARIABLE_TOKEN_ROOM),
+            ..generate2(VariableKeyForm::Opex, b"CIPHER  ")
+        };
+        Ok(self::Request::new(&ask, Expected::Token(GENERATED_KEY_IDENTIFIER_2, 0x02)))
     }
 
     /// An AES-128 key that two keys of P-256 agree on; the other party must get the same key.
     fn ecdh(&mut self) -> Result<Request, LabError> {
-        use verb::ec_diffie_hellman::{KEY_BIT_LENGTH, OUTPUT_KEY_IDENTIFIER};
+        use verb::ec_diffie_hellman::OUTPUT_KEY_IDENTIFIER;
         let (ours, theirs) = (self.deriving_key()?, self.deriving_key()?);
-        let derive =
-            |private: &[u8], public: Vec<u8>| agreement(private, public).integer(KEY_BIT_LENGTH, 128);
-        let expected = self.call(&derive(&theirs, self.public_part(&ours)?), OUTPUT_KEY_IDENTIFIER)?;
-        let request = derive(&ours, self.public_part(&theirs)?);
-        Ok(self::Request { expected: Expected::Bytes(OUTPUT_KEY_IDENTIFIER, expected), ..request })
+        let (our_part, their_part) = (self.public_part(&ours)?, self.public_part(&theirs)?);
+        let theirs = self.ask(&agreement(&theirs, &our_part))?;
+        let expected = theirs.got().output_key_identifier.to_vec();
+        let expected = Expected::Bytes(OUTPUT_KEY_IDENTIFIER, expected);
+        Ok(self::Request::new(&agreement(&ours, &their_part), expected))
     }
 
     /// A new private key of P-256 from which AES CIPHER keys of 128 bits are derived.
     fn deriving_key(&self) -> Result<Vec<u8>, LabError> {
-        use verb::pka_key_generate::*;
-        use verb::pka_key_token_build::{self as build, KEY_DERIVATION_DATA, KEY_DERIVATION_DATA_LENGTH};
-        let asked = self::Request::new(Verb::PkaKeyTokenBuild, Expected::Done)
-            .rules(build::RULE_ARRAY_COUNT, build::RULE_ARRAY, &["ECC-PAIR", "KM-ONLY", "ECC-VER1"])
-            .counted(
-                build::KEY_VALUES_STRUCTURE_LENGTH,
-                build::KEY_VALUES_STRUCTURE,
-                p256_structure(&[&[], &[]]),
-            )
-            .counted(KEY_DERIVATION_DATA_LENGTH, KEY_DERIVATION_DATA, DERIVES_AES_CIPHER_128)
-            .integer(build::TOKEN_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
-        let skeleton = self.call(&asked, build::TOKEN)?;
-        let request = self::Request::new(Verb::PkaKeyGenerate, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["MASTER"])
-            .counted(SKELETON_KEY_TOKEN_LENGTH, SKELETON_KEY_TOKEN, skeleton)
-            .bytes(TRANSPORT_KEY_IDENTIFIER, [0; TOKEN_BYTES])
-            .integer(GENERATED_KEY_IDENTIFIER_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
-        self.call(&request, GENERATED_KEY_IDENTIFIER)
+        use verb::{pka_key_generate as generate, pka_key_token_build as build};
+        let skeleton = self.ask(&build::Ask {
+            usage: Some(PkaUsage::KeyManagementOnly),
+            version: Some(EccVersion::One),
+            key_values_structure: &p256_structure(&[&[], &[]]),
+            key_derivation_data: &DERIVES_AES_CIPHER_128,
+            token: PKA_TOKEN_BYTES_MAX,
+            ..build::Ask::new(PkaTokenKind::EccPair)
+        })?;
+        let generated = self.ask(&generate::Ask {
+            output: Some(PkaOutput::Master),
+            skeleton_key_token: skeleton.got().token.into(),
+            transport_key_identifier: Key::Bytes(&[0; TOKEN_BYTES]),
+            generated_key_identifier: Room::of(PKA_TOKEN_BYTES_MAX),
+            ..generate::Ask::new()
+        })?;
+        Ok(generated.got().generated_key_identifier.to_vec())
     }
 
     /// The public key of a private key's token.
     fn public_part(&self, token: &[u8]) -> Result<Vec<u8>, LabError> {
         use verb::pka_public_key_extract::*;
-        let request = self::Request::new(Verb::PkaPublicKeyExtract, Expected::Done)
-            .counted(SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_KEY_IDENTIFIER, token)
-            .integer(TARGET_KEY_TOKEN_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
-        self.call(&request, TARGET_KEY_TOKEN)
+        let extracted = self.ask(&Ask {
+            source_key_identifier: token.into(),
+            target_key_token: PKA_TOKEN_BYTES_MAX,
+            ..Ask::new()
+        })?;
+        Ok(extracted.got().target_key_token.to_vec())
     }
 
     /// A signature of a digest under an imported key of P-256.
     fn ecdsa(&mut self, job: EcdsaJob) -> Result<Request, LabError> {
         use verb::digital_signature_generate::*;
         let (value, point) = (job.private.to_bytes(), job.private.public_bytes());
-        let clear = self.build_pka(&p256_structure(&[&value, &point]), &["ECC-PAIR", "SIG-ONLY"])?;
-        let token = self.import_pka(clear)?;
-        let signature_bytes = 2 * value.len();
+        let structure = p256_structure(&[&value, &point]);
+        let clear = self.build_pka(&structure, PkaTokenKind::EccPair, Some(PkaUsage::Signature))?;
+        let token = self.import_pka(&clear)?;
+        let ask = Ask {
+            format: Some(SignatureFormat::Ecdsa),
+            pka_private_key_id: (&token).into(),
+            hash: &job.digest,
+            signature_field: 2 * value.len(),
+            ..Ask::new()
+        };
         let expected = Expected::Signed(SIGNATURE_FIELD, Arc::new(job.public), job.digest.clone());
-        Ok(self::Request::new(Verb::DigitalSignatureGenerate, expected)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["ECDSA"])
-            .counted(PKA_PRIVATE_KEY_ID_LENGTH, PKA_PRIVATE_KEY_ID, token)
-            .counted(HASH_LENGTH, HASH, job.digest)
-            .integer(SIGNATURE_FIELD_LENGTH, signature_bytes))
+        Ok(self::Request::new(&ask, expected))
     }
 
     fn rsa_verb(
@@ -479,73 +503,89 @@ impl<'a> Maker<'a> {
                     .map_err(|error| refused(error.to_string()))?;
                 if verb == Verb::DigitalSignatureGenerate {
                     use verb::digital_signature_generate::*;
-                    let token = self.rsa_token(&private, bits, form, Some("SIG-ONLY"), job)?;
-                    Ok(self::Request::new(verb, Expected::Bytes(SIGNATURE_FIELD, signature))
-                        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.1"])
-                        .counted(PKA_PRIVATE_KEY_ID_LENGTH, PKA_PRIVATE_KEY_ID, token)
-                        .counted(HASH_LENGTH, HASH, hash)
-                        .integer(SIGNATURE_FIELD_LENGTH, modulus_bytes))
+                    let token = self.rsa_token(&private, bits, form, Some(PkaUsage::Signature), job)?;
+                    let ask = Ask {
+                        format: Some(SignatureFormat::Pkcs11),
+                        pka_private_key_id: (&token).into(),
+                        hash: &hash,
+                        signature_field: modulus_bytes,
+                        ..Ask::new()
+                    };
+                    Ok(self::Request::new(&ask, Expected::Bytes(SIGNATURE_FIELD, signature)))
                 } else {
                     use verb::digital_signature_verify::*;
                     let token = self.rsa_token(&private, bits, RsaForm::Public, None, job)?;
-                    Ok(self::Request::new(verb, Expected::Done)
-                        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.1"])
-                        .counted(PKA_PUBLIC_KEY_ID_LENGTH, PKA_PUBLIC_KEY_ID, token)
-                        .counted(HASH_LENGTH, HASH, hash)
-                        .counted(SIGNATURE_FIELD_LENGTH, SIGNATURE_FIELD, signature))
+                    let ask = Ask {
+                        format: Some(SignatureFormat::Pkcs11),
+                        pka_public_key_id: (&token).into(),
+                        hash: &hash,
+                        signature_field: &signature,
+                        ..Ask::new()
+                    };
+                    Ok(self::Request::new(&ask, Expected::Done))
                 }
             }
             Verb::PkaEncrypt => {
                 use verb::pka_encrypt::*;
                 let value = keys::test_bytes(0xE2C, job, 16);
                 let token = self.rsa_token(&private, bits, RsaForm::Public, None, job)?;
-                Ok(self::Request::new(
-                    verb,
-                    Expected::Sealed(RSA_ENCIPHER, Arc::clone(&private), value.clone()),
-                )
-                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.2"])
-                .counted(KEY_VALUE_LENGTH, KEY_VALUE, value)
-                .counted(RSA_PUBLIC_KEY_LENGTH, RSA_PUBLIC_KEY, token)
-                .integer(RSA_ENCIPHER_LENGTH, modulus_bytes))
+                let ask = Ask {
+                    key_value: &value,
+                    rsa_public_key: (&token).into(),
+                    rsa_encipher: modulus_bytes,
+                    ..Ask::new(RsaFormat::Pkcs1)
+                };
+                let expected = Expected::Sealed(RSA_ENCIPHER, Arc::clone(&private), value.clone());
+                Ok(self::Request::new(&ask, expected))
             }
             Verb::PkaDecrypt => {
                 use verb::pka_decrypt::*;
                 let value = keys::test_bytes(0xDEC, job, 16);
                 let enciphered = raise(&padded(&value)?)?;
-                let token = self.rsa_token(&private, bits, form, Some("KEY-MGMT"), job)?;
-                Ok(self::Request::new(verb, Expected::Bytes(KEY_VALUE, value))
-                    .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.2"])
-                    .counted(ENCIPHERED_KEY_LENGTH, ENCIPHERED_KEY, enciphered)
-                    .counted(RSA_PRIVATE_KEY_LENGTH, RSA_PRIVATE_KEY, token)
-                    .integer(KEY_VALUE_LENGTH, modulus_bytes))
+                let token = self.rsa_token(&private, bits, form, Some(PkaUsage::KeyManagement), job)?;
+                let ask = Ask {
+                    enciphered_key: &enciphered,
+                    rsa_private_key: (&token).into(),
+                    key_value: modulus_bytes,
+                    ..Ask::new(RsaFormat::Pkcs1)
+                };
+                Ok(self::Request::new(&ask, Expected::Bytes(KEY_VALUE, value)))
             }
-            _ => {
+            Verb::SymmetricKeyImport => {
                 use verb::symmetric_key_import::*;
                 // The expected token: the same clear key, imported in the clear.
                 let clear = keys::des_key(job, 16);
                 let enciphered = raise(&padded(&clear)?)?;
                 let expected = self.data_key(&clear, false, job)?;
-                let token = self.rsa_token(&private, bits, form, Some("KM-ONLY"), job)?;
-                Ok(self::Request::new(verb, Expected::Bytes(TARGET_KEY_IDENTIFIER, expected))
-                    .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["DES", "PKCS-1.2"])
-                    .counted(RSA_ENCIPHERED_KEY_LENGTH, RSA_ENCIPHERED_KEY, enciphered)
-                    .counted(RSA_PRIVATE_KEY_IDENTIFIER_LEN, RSA_PRIVATE_KEY_IDENTIFIER, token)
-                    .counted(TARGET_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER, [0; TOKEN_BYTES]))
+                let token = self.rsa_token(&private, bits, form, Some(PkaUsage::KeyManagementOnly), job)?;
+                let ask = Ask {
+                    algorithm: Some(KeyAlgorithm::Des),
+                    rsa_enciphered_key: &enciphered,
+                    rsa_private_key_identifier: (&token).into(),
+                    target_key_identifier: zeros::<TOKEN_BYTES>(),
+                    ..Ask::new(TransportFormat::Pkcs1)
+                };
+                Ok(self::Request::new(&ask, Expected::Bytes(TARGET_KEY_IDENTIFIER, expected)))
             }
+            _ => Err(not_served(workload)),
         }
     }
 
     /// As in the published tables: an external token in CRT form, or an internal token in ME form.
     fn pka_key_generate(&mut self, bits: u32, form: RsaForm) -> Result<Request, LabError> {
         use verb::pka_key_generate::*;
-        const GENERATED_BYTES: usize = wire::bounds::PKA_TOKEN_BYTES_MAX;
-        let skeleton = self.build_rsa(&generate_structure(bits, form), form, Some("KEY-MGMT"), false)?;
-        let (rule, first) = if form == RsaForm::Crt { ("CLEAR", 0x1E) } else { ("MASTER", 0x1F) };
-        Ok(self::Request::new(Verb::PkaKeyGenerate, Expected::Token(GENERATED_KEY_IDENTIFIER, first))
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[rule])
-            .counted(SKELETON_KEY_TOKEN_LENGTH, SKELETON_KEY_TOKEN, skeleton)
-            .bytes(TRANSPORT_KEY_IDENTIFIER, [0; TOKEN_BYTES])
-            .counted(GENERATED_KEY_IDENTIFIER_LENGTH, GENERATED_KEY_IDENTIFIER, [0; GENERATED_BYTES]))
+        let structure = generate_structure(bits, form);
+        let skeleton = self.build_rsa(&structure, form, Some(PkaUsage::KeyManagement), false)?;
+        let (output, first) =
+            if form == RsaForm::Crt { (PkaOutput::Clear, 0x1E) } else { (PkaOutput::Master, 0x1F) };
+        let ask = Ask {
+            output: Some(output),
+            skeleton_key_token: (&skeleton).into(),
+            transport_key_identifier: Key::Bytes(&[0; TOKEN_BYTES]),
+            generated_key_identifier: zeros::<PKA_TOKEN_BYTES_MAX>(),
+            ..Ask::new()
+        };
+        Ok(self::Request::new(&ask, Expected::Token(GENERATED_KEY_IDENTIFIER, first)))
     }
 
     /// The internal token of a clear symmetric key.
@@ -555,38 +595,48 @@ impl<'a> Maker<'a> {
         if let Some(token) = self.tokens.tokens.get(&name) {
             return Ok(token.clone());
         }
-        let request = self::Request::new(Verb::ClearKeyImportMultiple, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[if aes { "AES" } else { "DES" }])
-            .counted(CLEAR_KEY_LENGTH, CLEAR_KEY, clear)
-            .bytes(TARGET_KEY_IDENTIFIER, [0; TOKEN_BYTES]);
-        let token = self.call(&request, TARGET_KEY_IDENTIFIER)?;
+        let algorithm = Some(if aes { KeyAlgorithm::Aes } else { KeyAlgorithm::Des });
+        let token = self.ask(&Ask { algorithm, clear_key: clear, ..Ask::new() })?;
+        let token = token.got().target_key_identifier.to_vec();
         self.tokens.tokens.insert(name, token.clone());
         Ok(token)
     }
 
     /// A random DES key of double length.
-    fn generated(&mut self, key_type: &str) -> Result<Vec<u8>, LabError> {
+    fn generated(&mut self, key_type: &[u8; KEYWORD_BYTES]) -> Result<Vec<u8>, LabError> {
         use verb::key_generate::*;
-        let request = self::Request::new(Verb::KeyGenerate, Expected::Done)
-            .bytes(KEY_FORM, *b"OP  ")
-            .bytes(KEY_LENGTH, *b"DOUBLE  ")
-            .bytes(KEY_TYPE_1, format!("{key_type:8}"))
-            .bytes(KEY_TYPE_2, *b"        ")
-            .bytes(GENERATED_KEY_IDENTIFIER_1, [0; TOKEN_BYTES]);
-        self.call(&request, GENERATED_KEY_IDENTIFIER_1)
+        let generated = self.ask(&Ask {
+            key_form: b"OP  ",
+            key_length: b"DOUBLE  ",
+            key_type_1: key_type,
+            key_type_2: b"        ",
+            ..Ask::new()
+        })?;
+        Ok(generated.got().generated_key_identifier_1.to_vec())
     }
 
     /// The skeleton of a KEYGENKY key for DUKPT.
     fn deriving_skeleton(&self) -> Result<Vec<u8>, LabError> {
-        self.key_skeleton("KEYGENKY", &["INTERNAL", "DES", "NO-KEY", "DOUBLE", "UKPT"])
+        self.key_skeleton("KEYGENKY", Some(TokenLength::Double), &["UKPT"])
     }
 
-    fn key_skeleton(&self, key_type: &str, rules: &[&str]) -> Result<Vec<u8>, LabError> {
+    /// The skeleton of a DES key of this type, length and usage.
+    fn key_skeleton(
+        &self,
+        key_type: &str,
+        length: Option<TokenLength>,
+        usage: &[&str],
+    ) -> Result<Vec<u8>, LabError> {
         use verb::key_token_build::*;
-        let request = self::Request::new(Verb::KeyTokenBuild, Expected::Done)
-            .bytes(KEY_TYPE, format!("{key_type:8}"))
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, rules);
-        self.call(&request, KEY_TOKEN)
+        let built = self.ask(&Ask {
+            algorithm: Some(verb::TokenAlgorithm::Des),
+            content: Some(TokenContent::None),
+            length,
+            key_type: Some(&word(key_type)),
+            usage: &words(usage),
+            ..Ask::new(TokenOrigin::Internal)
+        })?;
+        Ok(built.got().key_token.to_vec())
     }
 
     /// A token of an RSA key: clear, or imported with a usage if one is given.
@@ -595,7 +645,7 @@ impl<'a> Maker<'a> {
         key: &RsaPrivateKey,
         bits: u32,
         form: RsaForm,
-        imported: Option<&str>,
+        imported: Option<PkaUsage>,
         job: usize,
     ) -> Result<Vec<u8>, LabError> {
         let name = (format!("rsa{bits}-{}-{imported:?}", form.name()), job);
@@ -603,7 +653,7 @@ impl<'a> Maker<'a> {
             return Ok(token.clone());
         }
         let clear = self.build_rsa(&structure(key, form), form, imported, imported.is_some())?;
-        let token = if imported.is_some() { self.import_pka(clear)? } else { clear };
+        let token = if imported.is_some() { self.import_pka(&clear)? } else { clear };
         // A size without test keys gets a new key each time a workload starts.
         if keys::rsa_test_key(bits, job).is_some() {
             self.tokens.tokens.insert(name, token.clone());
@@ -615,91 +665,108 @@ impl<'a> Maker<'a> {
         &mut self,
         structure: &[u8],
         form: RsaForm,
-        usage: Option<&str>,
+        usage: Option<PkaUsage>,
         is_imported: bool,
     ) -> Result<Vec<u8>, LabError> {
-        let mut rules = vec![match form {
-            RsaForm::Public => "RSA-PUBL",
+        let kind = match form {
+            RsaForm::Public => PkaTokenKind::Public,
             // An imported key has one of the newer sections, X'30' or X'31', under the APKA master key.
-            RsaForm::Crt if is_imported => "RSA-AESC",
-            RsaForm::Crt => "RSA-CRT",
-            RsaForm::Me => "RSA-AESM",
-        }];
-        rules.extend(usage);
-        self.build_pka(structure, &rules)
+            RsaForm::Crt if is_imported => PkaTokenKind::AesCrt,
+            RsaForm::Crt => PkaTokenKind::Crt,
+            RsaForm::Me => PkaTokenKind::AesPrivate,
+        };
+        self.build_pka(structure, kind, usage)
     }
 
     /// Builds a token of a key-values structure; a key in it stays clear.
-    fn build_pka(&mut self, structure: &[u8], rules: &[&str]) -> Result<Vec<u8>, LabError> {
+    fn build_pka(
+        &mut self,
+        structure: &[u8],
+        kind: PkaTokenKind,
+        usage: Option<PkaUsage>,
+    ) -> Result<Vec<u8>, LabError> {
         use verb::pka_key_token_build::*;
-        let request = self::Request::new(Verb::PkaKeyTokenBuild, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, rules)
-            .counted(KEY_VALUES_STRUCTURE_LENGTH, KEY_VALUES_STRUCTURE, structure)
-            .integer(TOKEN_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
-        self.call(&request, TOKEN)
+        let built = self.ask(&Ask {
+            usage,
+            key_values_structure: structure,
+            token: PKA_TOKEN_BYTES_MAX,
+            ..Ask::new(kind)
+        })?;
+        Ok(built.got().token.to_vec())
     }
 
     /// The internal token of a clear private key.
-    fn import_pka(&mut self, clear: Vec<u8>) -> Result<Vec<u8>, LabError> {
+    fn import_pka(&mut self, clear: &[u8]) -> Result<Vec<u8>, LabError> {
         use verb::pka_key_import::*;
-        let room = [0; wire::bounds::PKA_TOKEN_BYTES_MAX];
-        let request = self::Request::new(Verb::PkaKeyImport, Expected::Done)
-            .counted(SOURCE_KEY_TOKEN_LENGTH, SOURCE_KEY_TOKEN, clear)
-            .bytes(IMPORTER_KEY_IDENTIFIER, [0; TOKEN_BYTES])
-            .counted(TARGET_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER, room);
-        self.call(&request, TARGET_KEY_IDENTIFIER)
+        let imported = self.ask(&Ask {
+            source_key_token: clear.into(),
+            importer_key_identifier: Key::Bytes(&[0; TOKEN_BYTES]),
+            target_key_identifier: Room::of(PKA_TOKEN_BYTES_MAX),
+            ..Ask::new()
+        })?;
+        Ok(imported.got().target_key_identifier.to_vec())
     }
 
-    fn call(&self, request: &Request, output: usize) -> Result<Vec<u8>, LabError> {
-        self.call_for(request, [output]).map(|[output]| output)
-    }
-
-    /// Calls a request; gives its outputs at these positions.
-    fn call_for<const N: usize>(
-        &self,
-        request: &Request,
-        outputs: [usize; N],
-    ) -> Result<[Vec<u8>; N], LabError> {
+    /// Asks a verb for what workloads need.
+    fn ask<A: TypedAsk>(&self, ask: &A) -> Result<Answered<A::Of>, LabError> {
         let what = "make the keys of the workload";
-        let reply = self.facility.call(DOMAIN, &request.arguments()).map_err(LabError::facility(what))?;
-        done(&reply)?;
-        Ok(outputs.map(|output| reply.arguments().bytes(output).to_vec()))
+        let answered = self.facility.ask(DOMAIN, ask).map_err(LabError::facility(what))?;
+        done(answered.as_ref())?;
+        Ok(answered)
     }
 }
 
-/// A request for a DES key that fits a skeleton.
-fn generate_from(skeleton: Vec<u8>) -> self::Request {
-    use verb::key_generate::*;
-    self::Request::new(Verb::KeyGenerate, Expected::Done)
-        .bytes(KEY_FORM, *b"OP  ")
-        .bytes(KEY_LENGTH, *b"        ")
-        .bytes(KEY_TYPE_1, *b"TOKEN   ")
-        .bytes(KEY_TYPE_2, *b"        ")
-        .bytes(KEK_KEY_IDENTIFIER_1, [0; TOKEN_BYTES])
-        .bytes(KEK_KEY_IDENTIFIER_2, [0; TOKEN_BYTES])
-        .bytes(GENERATED_KEY_IDENTIFIER_1, skeleton)
-        .bytes(GENERATED_KEY_IDENTIFIER_2, [0; TOKEN_BYTES])
+/// No card serves the operation.
+fn not_served(workload: &Workload) -> LabError {
+    let (operation, personality) = (workload.operation, workload.personality());
+    super::Refusal::Personality { operation, personality }.into()
+}
+
+/// A field of zeros, for the answer to fill.
+const fn zeros<const N: usize>() -> Room<'static> {
+    Room { given: &[0; N], bytes: N }
+}
+
+/// A keyword, padded with blanks.
+fn word(text: &str) -> [u8; KEYWORD_BYTES] {
+    let mut padded = [b' '; KEYWORD_BYTES];
+    padded.iter_mut().zip(text.bytes()).for_each(|(place, letter)| *place = letter);
+    padded
+}
+
+fn words(texts: &[&str]) -> Vec<[u8; KEYWORD_BYTES]> {
+    texts.iter().map(|text| word(text)).collect()
+}
+
+/// An output of fixed length, for an input of that length.
+fn fixed<const N: usize>(output: &[u8]) -> Result<[u8; N], LabError> {
+    let wrong = |_| LabError::facility("make the keys of the workload")("an output of another length");
+    output.try_into().map_err(wrong)
 }
 
 /// A request for an AES-256 key of this type in the first of the tokens that Key_Generate2 makes.
-fn generate2(form: &str, key_type: &str, expected: Expected) -> self::Request {
+fn generate2(form: VariableKeyForm, key_type: &[u8; KEYWORD_BYTES]) -> verb::key_generate2::Ask<'_> {
     use verb::key_generate2::*;
-    self::Request::new(Verb::KeyGenerate2, expected)
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", form])
-        .integer(CLEAR_KEY_BIT_LENGTH, 256_usize)
-        .bytes(KEY_TYPE_1, format!("{key_type:8}"))
-        .bytes(KEY_TYPE_2, *b"        ")
-        .integer(GENERATED_KEY_IDENTIFIER_1_LENGTH, VARIABLE_TOKEN_ROOM)
+    Ask {
+        clear_key_bit_length: 256,
+        key_type_1: key_type,
+        key_type_2: b"        ",
+        generated_key_identifier_1: Room::of(VARIABLE_TOKEN_ROOM),
+        ..Ask::new(VariableAlgorithm::Aes, form)
+    }
 }
 
-/// A request for the key that these keys agree on, by ANSI X9.63 with SHA-256.
-fn agreement(private: &[u8], public: Vec<u8>) -> self::Request {
+/// A request for the AES-128 key that these keys agree on, by ANSI X9.63 with SHA-256.
+fn agreement<'a>(private: &'a [u8], public: &'a [u8]) -> verb::ec_diffie_hellman::Ask<'a> {
     use verb::ec_diffie_hellman::*;
-    self::Request::new(Verb::EcDiffieHellman, Expected::Done)
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["DERIV02", "SHA-256"])
-        .counted(PRIVATE_KEY_IDENTIFIER_LENGTH, PRIVATE_KEY_IDENTIFIER, private)
-        .counted(PUBLIC_KEY_IDENTIFIER_LENGTH, PUBLIC_KEY_IDENTIFIER, public)
-        .integer(OUTPUT_KEY_IDENTIFIER_LENGTH, VARIABLE_TOKEN_ROOM)
+    Ask {
+        hash: Some(AgreementHash::Sha256),
+        private_key_identifier: private.into(),
+        public_key_identifier: public.into(),
+        key_bit_length: 128,
+        output_key_identifier: Room::of(VARIABLE_TOKEN_ROOM),
+        ..Ask::new(KeyAgreement::Derive2)
+    }
 }
 
 /// The key-values structure of PKA_Key_Token_Build for a key of P-256: two bytes for the curve, its bits, the lengths
@@ -743,93 +810,141 @@ fn generate_structure(bits: u32, form: RsaForm) -> Vec<u8> {
     out
 }
 
-/// The verbs of both directions have their input and their output at the same places.
-const _: () = {
-    use verb::{clear_rsa_private as private, clear_rsa_public as public};
-    use verb::{
-        decipher, encipher, symmetric_algorithm_decipher as from, symmetric_algorithm_encipher as to,
-    };
-    assert!(
-        private::KEY == public::KEY && private::DATA == public::DATA && private::RESULT == public::RESULT
-    );
-    assert!(encipher::PLAINTEXT == decipher::CIPHERTEXT && encipher::RULE_ARRAY == decipher::RULE_ARRAY);
-    assert!(to::CLEAR_TEXT == from::CIPHER_TEXT && to::CIPHER_TEXT == from::CLEAR_TEXT);
-    assert!(to::OPTIONAL_DATA == from::OPTIONAL_DATA);
-};
-
-fn des(job: CipherJob, key: Vec<u8>, direction: Direction) -> Request {
-    use verb::encipher::*;
-    let (verb, output) = match direction {
-        Direction::Encipher => (Verb::Encipher, CIPHERTEXT),
-        Direction::Decipher => (Verb::Decipher, verb::decipher::PLAINTEXT),
-    };
-    let request = self::Request::new(verb, Expected::Bytes(output, job.expected))
-        .bytes(KEY_IDENTIFIER, key)
-        .counted(TEXT_LENGTH, PLAINTEXT, job.input)
-        .bytes(INITIALIZATION_VECTOR, job.iv)
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["CBC", "INITIAL"]);
+fn des(job: CipherJob, key: &[u8], direction: Direction) -> Request {
+    use verb::{decipher as from, encipher as to};
+    let (method, chaining) = (Some(DesMethod::Cbc), Some(DesChaining::Initial));
+    let (key_identifier, initialization_vector) = (key.into(), job.iv.as_slice().try_into().ok());
+    let chaining_vector = Some(&[0; 18]);
     match direction {
-        Direction::Encipher => request.integer(PAD_CHARACTER, 0).bytes(CHAINING_VECTOR, [0; 18]),
-        Direction::Decipher => request.bytes(verb::decipher::CHAINING_VECTOR, [0; 18]),
+        Direction::Encipher => {
+            let ask = to::Ask {
+                method,
+                chaining,
+                key_identifier,
+                plaintext: &job.input,
+                initialization_vector,
+                chaining_vector,
+                ..to::Ask::new()
+            };
+            self::Request::new(&ask, Expected::Bytes(to::CIPHERTEXT, job.expected))
+        }
+        Direction::Decipher => {
+            let ask = from::Ask {
+                method,
+                chaining,
+                key_identifier,
+                ciphertext: &job.input,
+                initialization_vector,
+                chaining_vector,
+                ..from::Ask::new()
+            };
+            self::Request::new(&ask, Expected::Bytes(from::PLAINTEXT, job.expected))
+        }
     }
 }
 
-fn aes(job: CipherJob, key: Vec<u8>, mode: Mode, direction: Direction) -> Request {
-    let (rule, iv) = if mode == Mode::Ecb { ("ECB", Vec::new()) } else { ("CBC", job.iv) };
-    symmetric(direction, rule, key, iv, job.input, job.expected, &[], &[])
+fn aes(job: CipherJob, key: &[u8], mode: Mode, direction: Direction) -> Request {
+    let (method, iv) =
+        if mode == Mode::Ecb { (AesMethod::Ecb, &[][..]) } else { (AesMethod::Cbc, &job.iv[..]) };
+    let ask = symmetric(method, key, iv, &job.input);
+    in_direction(&ask, direction, job.expected)
 }
 
-fn gcm(job: GcmJob, key: Vec<u8>, direction: Direction) -> Request {
+fn gcm(job: GcmJob, key: &[u8], direction: Direction) -> Request {
     let tag = if direction == Direction::Encipher { [0; 16] } else { job.tag };
-    symmetric(direction, "GCM", key, job.nonce, job.input, job.expected, &tag, &job.aad)
-}
-
-#[allow(clippy::too_many_arguments)] // the verb has as many
-fn symmetric(
-    direction: Direction,
-    rule: &str,
-    key: Vec<u8>,
-    iv: Vec<u8>,
-    input: Vec<u8>,
-    expected: Vec<u8>,
-    parms: &[u8],
-    aad: &[u8],
-) -> Request {
-    use verb::symmetric_algorithm_encipher::*;
-    let verb = match direction {
-        Direction::Encipher => Verb::SymmetricAlgorithmEncipher,
-        Direction::Decipher => Verb::SymmetricAlgorithmDecipher,
+    let ask = verb::symmetric_algorithm_encipher::Ask {
+        key_parms: Room::from(&tag[..]),
+        optional_data: &job.aad,
+        ..symmetric(AesMethod::Gcm, key, &job.nonce, &job.input)
     };
-    let length = input.len();
-    self::Request::new(verb, Expected::Bytes(CIPHER_TEXT, expected))
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", rule, "KEYIDENT", "ONLY"])
-        .counted(KEY_LENGTH, KEY_IDENTIFIER, key)
-        .counted(KEY_PARMS_LENGTH, KEY_PARMS, parms)
-        .integer(BLOCK_SIZE, 16)
-        .counted(INITIALIZATION_VECTOR_LENGTH, INITIALIZATION_VECTOR, iv)
-        .counted(CHAIN_DATA_LENGTH, CHAIN_DATA, [0; 32])
-        .counted(CLEAR_TEXT_LENGTH, CLEAR_TEXT, input)
-        .integer(CIPHER_TEXT_LENGTH, length)
-        .counted(OPTIONAL_DATA_LENGTH, OPTIONAL_DATA, aad)
+    in_direction(&ask, direction, job.expected)
 }
 
-fn mac_generate(job: MacJob, key: Vec<u8>, mac: Mac) -> Request {
+/// A request that enciphers a text whole, under a key in a token.
+fn symmetric<'a>(
+    method: AesMethod,
+    key: &'a [u8],
+    iv: &'a [u8],
+    text: &'a [u8],
+) -> verb::symmetric_algorithm_encipher::Ask<'a> {
+    use verb::symmetric_algorithm_encipher::*;
+    Ask {
+        method: Some(method),
+        key_rule: Some(AesKeyRule::Identifier),
+        part: Some(AesPosition::Only),
+        key_identifier: key.into(),
+        block_size: 16,
+        initialization_vector: iv,
+        chain_data: zeros::<32>(),
+        clear_text: text,
+        cipher_text: text.len(),
+        ..Ask::new(AesAlgorithm::Aes)
+    }
+}
+
+/// The request in this direction: its text is enciphered, or deciphered.
+fn in_direction(
+    ask: &verb::symmetric_algorithm_encipher::Ask<'_>,
+    direction: Direction,
+    expected: Vec<u8>,
+) -> Request {
+    use verb::{symmetric_algorithm_decipher as from, symmetric_algorithm_encipher as to};
+    if direction == Direction::Encipher {
+        return self::Request::new(ask, Expected::Bytes(to::CIPHER_TEXT, expected));
+    }
+    let ask = from::Ask {
+        method: ask.method,
+        key_rule: ask.key_rule,
+        part: ask.part,
+        key_identifier: ask.key_identifier,
+        key_parms: ask.key_parms,
+        block_size: ask.block_size,
+        initialization_vector: ask.initialization_vector,
+        chain_data: ask.chain_data,
+        cipher_text: ask.clear_text,
+        clear_text: ask.cipher_text,
+        optional_data: ask.optional_data,
+        ..from::Ask::new(ask.algorithm)
+    };
+    self::Request::new(&ask, Expected::Bytes(from::CLEAR_TEXT, expected))
+}
+
+fn mac_generate(job: MacJob, key: &[u8], mac: Mac) -> Request {
     use verb::mac_generate::*;
-    let method = if mac == Mac::X99 { "X9.9-1" } else { "X9.19OPT" };
-    self::Request::new(Verb::MacGenerate, Expected::Bytes(MAC, job.expected))
-        .bytes(KEY_IDENTIFIER, key)
-        .counted(TEXT_LENGTH, TEXT, job.data)
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[method, "ONLY", "MACLEN8"])
-        .bytes(CHAINING_VECTOR, [0; 18])
+    let ask = Ask {
+        method: Some(if mac == Mac::X99 { MacMethod::X99 } else { MacMethod::X919 }),
+        segment: Some(Segment::Only),
+        format: Some(MacFormat::Bytes8),
+        key_identifier: key.into(),
+        text: &job.data,
+        chaining_vector: Some(&[0; 18]),
+        ..Ask::new()
+    };
+    self::Request::new(&ask, Expected::Bytes(MAC, job.expected))
 }
 
 fn one_way_hash(job: TextJob, hash: Hash) -> Request {
     use verb::one_way_hash::*;
-    let rule = hash.name();
-    let digest_bytes = hash.digest_bytes();
-    self::Request::new(Verb::OneWayHash, Expected::Bytes(HASH, job.expected))
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[rule, "ONLY"])
-        .counted(TEXT_LENGTH, TEXT, job.data)
-        .counted(CHAINING_VECTOR_LENGTH, CHAINING_VECTOR, [0; engine::HASH_STATE_BYTES])
-        .counted(HASH_LENGTH, HASH, vec![0; digest_bytes])
+    let method = match hash {
+        Hash::Md5 => HashMethod::Md5,
+        Hash::Sha1 => HashMethod::Sha1,
+        Hash::Ripemd160 => HashMethod::Ripemd160,
+        Hash::Sha224 => HashMethod::Sha224,
+        Hash::Sha256 => HashMethod::Sha256,
+        Hash::Sha384 => HashMethod::Sha384,
+        Hash::Sha512 => HashMethod::Sha512,
+        Hash::Sha3_224 => HashMethod::Sha3_224,
+        Hash::Sha3_256 => HashMethod::Sha3_256,
+        Hash::Sha3_384 => HashMethod::Sha3_384,
+        Hash::Sha3_512 => HashMethod::Sha3_512,
+    };
+    let digest = vec![0; hash.digest_bytes()];
+    let ask = Ask {
+        segment: Some(Segment::Only),
+        text: &job.data,
+        chaining_vector: zeros::<{ engine::HASH_STATE_BYTES }>(),
+        hash: Room::from(&digest[..]),
+        ..Ask::new(method)
+    };
+    self::Request::new(&ask, Expected::Bytes(HASH, job.expected))
 }

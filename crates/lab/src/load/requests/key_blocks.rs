@@ -3,7 +3,11 @@
 
 use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
 use crate::load::{LabError, keys};
-use wire::verb::{self, Verb};
+use wire::verb::{
+    self, AesAlgorithm, AesKeyRule, AesMethod, AesPosition, KeyBlockMethod, KeyBlockMode, KeyBlockPlace,
+    KeyBlockUsage, KeyPart, KeyPartsLeast, Room, TokenLength, VariableAlgorithm, VariableKeyPart,
+    VariableKeyType, tr31_key_import,
+};
 
 /// Length of the buffer for a block, in bytes.
 const BLOCK_ROOM: usize = 1_000;
@@ -12,112 +16,126 @@ impl Maker<'_> {
     /// A CIPHER key of double length under TDES keys.
     pub(super) fn tr31_import_b(&mut self, job: usize) -> Result<Request, LabError> {
         let (clear, value) = (keys::payment_key(job, 0), keys::payment_key(job, 1));
-        let source = self.entered("CIPHER", &["DOUBLE"], &clear)?;
-        let exporter = self.entered("EXPORTER", &["DOUBLE"], &value)?;
-        let importer = self.entered("IMPORTER", &["DOUBLE"], &value)?;
-        let block = self.block(&source, &exporter, "VARDRV-B")?;
-        let request = import(block.clone(), importer).beside(&[&value, &block], clear);
-        let made = self.call(&request, verb::tr31_key_import::OUTPUT_KEY_IDENTIFIER)?;
-        let enciphers = |token: &[u8]| {
+        let double = Some(TokenLength::Double);
+        let source = self.entered("CIPHER", double, &[], &clear)?;
+        let exporter = self.entered("EXPORTER", double, &[], &value)?;
+        let importer = self.entered("IMPORTER", double, &[], &value)?;
+        let block = self.block(&source, &exporter, KeyBlockMethod::B)?;
+        let enciphered = |token: &[u8]| -> Result<Vec<u8>, LabError> {
             use verb::encipher::*;
-            super::Request::new(Verb::Encipher, Expected::Done)
-                .bytes(KEY_IDENTIFIER, token)
-                .counted(TEXT_LENGTH, PLAINTEXT, *b"8 bytes.")
-                .bytes(INITIALIZATION_VECTOR, [0; 8])
-                .integer(PAD_CHARACTER, 0)
-                .bytes(CHAINING_VECTOR, [0; 18])
+            let enciphered = self.ask(&Ask {
+                key_identifier: token.into(),
+                plaintext: b"8 bytes.",
+                initialization_vector: Some(&[0; 8]),
+                chaining_vector: Some(&[0; 18]),
+                ..Ask::new()
+            })?;
+            Ok(enciphered.got().ciphertext.to_vec())
         };
-        self.is_same(&enciphers(&source), &enciphers(&made), verb::encipher::CIPHERTEXT)?;
-        Ok(Request {
-            expected: Expected::Bytes(verb::tr31_key_import::OUTPUT_KEY_IDENTIFIER, made),
-            ..request
-        })
+        let request = self.import(&block, &importer, &source, enciphered)?;
+        Ok(request.beside(&[&value, &block], clear))
     }
 
     /// A CIPHER key of AES-128 under AES-256 keys.
     pub(super) fn tr31_import_d(&mut self, job: usize) -> Result<Request, LabError> {
         let (clear, value) = (keys::test_bytes(0x7431, job, 16), keys::test_bytes(0x7432, job, 32));
-        let source = self.entered_variable(&["CIPHER"], &clear)?;
-        let exporter = self.entered_variable(&["EXPORTER", "WR-TR31"], &value)?;
-        let importer = self.entered_variable(&["IMPORTER", "WR-TR31"], &value)?;
-        let block = self.block(&source, &exporter, "VARDRV-D")?;
-        let request = import(block.clone(), importer).beside(&[&value, &block], clear);
-        let made = self.call(&request, verb::tr31_key_import::OUTPUT_KEY_IDENTIFIER)?;
-        let enciphers = |token: &[u8]| {
+        let source = self.entered_variable(VariableKeyType::Cipher, &[], &clear)?;
+        let exporter = self.entered_variable(VariableKeyType::Exporter, &["WR-TR31"], &value)?;
+        let importer = self.entered_variable(VariableKeyType::Importer, &["WR-TR31"], &value)?;
+        let block = self.block(&source, &exporter, KeyBlockMethod::D)?;
+        let enciphered = |token: &[u8]| -> Result<Vec<u8>, LabError> {
             use verb::symmetric_algorithm_encipher::*;
-            super::Request::new(Verb::SymmetricAlgorithmEncipher, Expected::Done)
-                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", "KEYIDENT", "CBC", "ONLY"])
-                .counted(KEY_LENGTH, KEY_IDENTIFIER, token)
-                .integer(BLOCK_SIZE, 16)
-                .counted(INITIALIZATION_VECTOR_LENGTH, INITIALIZATION_VECTOR, [0; 16])
-                .counted(CLEAR_TEXT_LENGTH, CLEAR_TEXT, *b"sixteen bytes...")
-                .integer(CIPHER_TEXT_LENGTH, 16)
+            let enciphered = self.ask(&Ask {
+                method: Some(AesMethod::Cbc),
+                key_rule: Some(AesKeyRule::Identifier),
+                part: Some(AesPosition::Only),
+                key_identifier: token.into(),
+                block_size: 16,
+                initialization_vector: &[0; 16],
+                clear_text: b"sixteen bytes...",
+                cipher_text: 16,
+                ..Ask::new(AesAlgorithm::Aes)
+            })?;
+            Ok(enciphered.got().cipher_text.to_vec())
         };
-        let output = verb::symmetric_algorithm_encipher::CIPHER_TEXT;
-        self.is_same(&enciphers(&source), &enciphers(&made), output)?;
-        let output = verb::tr31_key_import::OUTPUT_KEY_IDENTIFIER;
-        Ok(super::Request { expected: Expected::Bytes(output, made), ..request })
+        let request = self.import(&block, &importer, &source, enciphered)?;
+        Ok(request.beside(&[&value, &block], clear))
     }
 
-    /// Fails if two requests do not give the same key: a block that imports another key is not measured.
-    fn is_same(&self, one: &Request, other: &Request, output: usize) -> Result<(), LabError> {
-        if self.call(one, output)? == self.call(other, output)? {
-            return Ok(());
+    /// A request that imports the key of a block under the master key. Fails where that key does not encipher as the
+    /// exported one does: a block that imports another key is not measured.
+    fn import(
+        &self,
+        block: &[u8],
+        importer: &[u8],
+        source: &[u8],
+        enciphered: impl Fn(&[u8]) -> Result<Vec<u8>, LabError>,
+    ) -> Result<Request, LabError> {
+        let ask = tr31_key_import::Ask {
+            tr31_key_block: block.into(),
+            unwrap_kek_identifier: importer.into(),
+            output_key_identifier: Room::of(VARIABLE_TOKEN_ROOM.max(TOKEN_BYTES)),
+            ..tr31_key_import::Ask::new(KeyBlockPlace::Internal)
+        };
+        let made = self.ask(&ask)?.got().output_key_identifier.to_vec();
+        if enciphered(source)? != enciphered(&made)? {
+            return Err(LabError::facility("bring a key of a key block in")("another key came in"));
         }
-        Err(LabError::facility("bring a key of a key block in")("another key came in"))
+        Ok(Request::new(&ask, Expected::Bytes(tr31_key_import::OUTPUT_KEY_IDENTIFIER, made)))
     }
 
     /// A block with an exported key that enciphers and deciphers.
-    fn block(&self, source: &[u8], exporter: &[u8], method: &str) -> Result<Vec<u8>, LabError> {
+    fn block(&self, source: &[u8], exporter: &[u8], method: KeyBlockMethod) -> Result<Vec<u8>, LabError> {
         use verb::tr31_key_export::*;
-        let request = super::Request::new(Verb::Tr31KeyExport, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[method, "ENC", "ENCDEC"])
-            .bytes(KEY_VERSION_NUMBER, *b"00")
-            .integer(KEY_FIELD_LENGTH, 0)
-            .counted(SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_KEY_IDENTIFIER, source)
-            .counted(WRAP_KEK_IDENTIFIER_LENGTH, WRAP_KEK_IDENTIFIER, exporter)
-            .integer(TR31_KEY_BLOCK_LENGTH, BLOCK_ROOM);
-        self.call(&request, TR31_KEY_BLOCK)
+        let exported = self.ask(&Ask {
+            usage: Some(KeyBlockUsage::D0),
+            mode: Some(KeyBlockMode::Both),
+            key_version_number: b"00",
+            source_key_identifier: source.into(),
+            wrap_kek_identifier: exporter.into(),
+            tr31_key_block: BLOCK_ROOM,
+            ..Ask::new(method)
+        })?;
+        Ok(exported.got().tr31_key_block.to_vec())
     }
 
-    /// A DES key of this type, value and keywords, entered in parts.
-    pub(super) fn entered(&self, key_type: &str, words: &[&str], value: &[u8]) -> Result<Vec<u8>, LabError> {
+    /// A DES key of this type, length, usage and value, entered in parts.
+    pub(super) fn entered(
+        &self,
+        key_type: &str,
+        length: Option<TokenLength>,
+        usage: &[&str],
+        value: &[u8],
+    ) -> Result<Vec<u8>, LabError> {
         use verb::key_part_import::*;
-        let words = [&["INTERNAL", "DES", "NO-KEY"], words].concat();
-        let mut token = self.key_skeleton(key_type, &words)?;
-        for (step, part) in [("FIRST", value), ("LAST", &[0; 16])] {
-            let request = super::Request::new(Verb::KeyPartImport, Expected::Done)
-                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[step])
-                .bytes(KEY_PART, part)
-                .bytes(KEY_IDENTIFIER, token);
-            token = self.call(&request, KEY_IDENTIFIER)?;
+        let mut token = self.key_skeleton(key_type, length, usage)?;
+        for (step, part) in [(KeyPart::First, value), (KeyPart::Last, &[0; 16])] {
+            let key_identifier = (&token).into();
+            let entered = self.ask(&Ask { key_part: part, key_identifier, ..Ask::new(step) })?;
+            token = entered.got().key_identifier.to_vec();
         }
         Ok(token)
     }
 
-    /// An AES key of this type, value and keywords, entered in parts.
-    pub(super) fn entered_variable(&self, words: &[&str], value: &[u8]) -> Result<Vec<u8>, LabError> {
-        let mut token = self.variable_skeleton(words)?;
-        for (words, part) in [(&["AES", "FIRST", "MIN1PART"][..], value), (&["AES", "COMPLETE"], &[])] {
-            use verb::key_part_import2::*;
-            let request = super::Request::new(Verb::KeyPartImport2, Expected::Done)
-                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, words)
-                .integer(CLEAR_KEY_PART_LENGTH, 8 * part.len())
-                .bytes(CLEAR_KEY_PART, part)
-                .integer(KEY_IDENTIFIER_LENGTH, VARIABLE_TOKEN_ROOM)
-                .bytes(KEY_IDENTIFIER, token);
-            token = self.call(&request, KEY_IDENTIFIER)?;
+    /// An AES key of this type, usage and value, entered in parts.
+    pub(super) fn entered_variable(
+        &self,
+        key_type: VariableKeyType,
+        usage: &[&str],
+        value: &[u8],
+    ) -> Result<Vec<u8>, LabError> {
+        use verb::key_part_import2::*;
+        let mut token = self.variable_skeleton(key_type, usage)?;
+        let first = (VariableKeyPart::First, Some(KeyPartsLeast::One), value);
+        for (step, least, part) in [first, (VariableKeyPart::Complete, None, &[])] {
+            let entered = self.ask(&Ask {
+                least,
+                clear_key_part: part,
+                key_identifier: Room { given: &token, bytes: VARIABLE_TOKEN_ROOM },
+                ..Ask::new(VariableAlgorithm::Aes, step)
+            })?;
+            token = entered.got().key_identifier.to_vec();
         }
         Ok(token)
     }
-}
-
-/// A request that imports the key of a block under the master key.
-fn import(block: Vec<u8>, importer: Vec<u8>) -> Request {
-    use verb::tr31_key_import::*;
-    super::Request::new(Verb::Tr31KeyImport, Expected::Done)
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["INTERNAL"])
-        .counted(TR31_KEY_BLOCK_LENGTH, TR31_KEY_BLOCK, block)
-        .counted(UNWRAP_KEK_IDENTIFIER_LENGTH, UNWRAP_KEK_IDENTIFIER, importer)
-        .integer(OUTPUT_KEY_IDENTIFIER_LENGTH, VARIABLE_TOKEN_ROOM.max(TOKEN_BYTES))
 }

@@ -1,10 +1,16 @@
 //! Requests of payments: keys are entered in parts, blocks are made on the card, and answers are compared with the
 //! inverse. Other programs get the same cases with clear keys.
 
-use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
+use super::{Expected, Maker, Request, VARIABLE_TOKEN_ROOM, fixed, words};
 use crate::load::operation::Payment;
 use crate::load::{LabError, keys};
-use wire::verb::{self, Verb};
+use wire::verb::{
+    self, CvvDigits, CvvPan, Diversification, EmvAction, EmvScheme, EmvSequence, EmvSession, FormatAlgorithm,
+    FormatAlphabets, FormatMethod, MacFormat, MacMethod, PinAlternateMethod, PinDerivation, PinDerivationOut,
+    PinDerivations, PinEncryptedMethod, PinMethod, PinTranslation, PinVerifyMethod, Room, TokenLength,
+    TokenOrigin, VariableAlgorithm, VariableKeyForm, VariableKeyType, encrypted_pin_translate,
+    encrypted_pin_translate2,
+};
 
 const PAN: &[u8; 12] = b"401234567890";
 /// The PAN with a check digit, which blocks of ISO-0 do not have.
@@ -34,6 +40,8 @@ const RIGHT: &[u8; 1] = b"1";
 const METHOD_DATA: &[u8; 48] = b"01234567890123451122334455667788                ";
 /// The PAN of the card verification value.
 const CARD_PAN: &[u8; 16] = b"4123456789012345";
+/// Profile of PIN blocks of ISO-0 under a key that is not derived.
+const ISO_0: &[u8; 24] = b"ISO-0   NONE            ";
 const EXPIRES: &[u8; 4] = b"8701";
 const SERVICE: &[u8; 3] = b"101";
 /// A chip card: PAN, sequence number and transaction counter; and the authorisation response code.
@@ -62,35 +70,49 @@ fn profile(format: &str, is_derived: bool) -> Vec<u8> {
 }
 
 /// A request that translates a PIN block from one key to another.
-fn translate(keys: [&[u8]; 2], profiles: [Vec<u8>; 2], block: &[u8], words: &[&str]) -> Request {
-    use verb::encrypted_pin_translate::*;
-    let [from, to] = profiles;
-    super::Request::new(Verb::EncryptedPinTranslate, Expected::Done)
-        .bytes(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys[0])
-        .bytes(OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys[1])
-        .bytes(INPUT_PIN_PROFILE, from)
-        .bytes(PAN_DATA_IN, *PAN)
-        .bytes(PIN_BLOCK_IN, block)
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, words)
-        .bytes(OUTPUT_PIN_PROFILE, to)
-        .bytes(PAN_DATA_OUT, *PAN)
-        .integer(SEQUENCE_NUMBER, 0)
+fn translate<'a>(
+    keys: [&'a [u8]; 2],
+    profiles: [&'a [u8]; 2],
+    block: &'a [u8; 8],
+    translation: PinTranslation,
+    derivations: Option<PinDerivations>,
+) -> encrypted_pin_translate::Ask<'a> {
+    encrypted_pin_translate::Ask {
+        derivations,
+        input_pin_encrypting_key_identifier: keys[0].into(),
+        output_pin_encrypting_key_identifier: keys[1].into(),
+        input_pin_profile: profiles[0],
+        pan_data_in: Some(PAN),
+        pin_block_in: block,
+        output_pin_profile: profiles[1],
+        pan_data_out: Some(PAN),
+        ..encrypted_pin_translate::Ask::new(translation)
+    }
 }
 
 /// A request that translates a PIN block of ISO-4 from one key to another.
-fn translate2(keys: [&[u8]; 2], profiles: [Vec<u8>; 2], block: &[u8], words: &[&str]) -> Request {
-    use verb::encrypted_pin_translate2::*;
-    let [from, to] = profiles;
-    super::Request::new(Verb::EncryptedPinTranslate2, Expected::Done)
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, words)
-        .counted(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys[0])
-        .counted(OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER_LENGTH, OUTPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, keys[1])
-        .counted(INPUT_PIN_PROFILE_LENGTH, INPUT_PIN_PROFILE, from)
-        .counted(INPUT_PAN_DATA_LENGTH, INPUT_PAN_DATA, *WHOLE_PAN)
-        .counted(INPUT_PIN_BLOCK_LENGTH, INPUT_PIN_BLOCK, block)
-        .counted(OUTPUT_PIN_PROFILE_LENGTH, OUTPUT_PIN_PROFILE, to)
-        .counted(OUTPUT_PAN_DATA_LENGTH, OUTPUT_PAN_DATA, *WHOLE_PAN)
-        .integer(OUTPUT_PIN_BLOCK_LENGTH, block.len())
+fn translate2<'a>(
+    keys: [&'a [u8]; 2],
+    profiles: [&'a [u8]; 2],
+    block: &'a [u8],
+) -> encrypted_pin_translate2::Ask<'a> {
+    encrypted_pin_translate2::Ask {
+        input_pin_encrypting_key_identifier: keys[0].into(),
+        output_pin_encrypting_key_identifier: keys[1].into(),
+        input_pin_profile: profiles[0],
+        input_pan_data: WHOLE_PAN,
+        input_pin_block: block,
+        output_pin_profile: profiles[1],
+        output_pan_data: WHOLE_PAN,
+        output_pin_block: block.len(),
+        ..encrypted_pin_translate2::Ask::new(PinTranslation::Translate)
+    }
+}
+
+/// The measured request of a translation, which must give this block.
+fn translating(ask: &encrypted_pin_translate::Ask<'_>, block: &[u8; 8]) -> Request {
+    let expected = Expected::Bytes(encrypted_pin_translate::PIN_BLOCK_OUT, block.to_vec());
+    Request::new(ask, expected)
 }
 
 /// An outbound and an inbound PIN key of one value, with that value.
@@ -119,318 +141,343 @@ impl Maker<'_> {
     }
 
     fn pin_translate(&mut self, job: usize) -> Result<Request, LabError> {
-        use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
         let (ours, theirs) = (self.pair(job, 0)?, self.pair(job, 1)?);
         let block = self.pin_block(&ours.outbound, job)?;
-        let profiles = || [profile("ISO-0", false), profile("ISO-0", false)];
-        let request = translate([&ours.inbound, &theirs.outbound], profiles(), &block, &["TRANSLAT"]);
-        let made = self.call(&request, PIN_BLOCK_OUT)?;
-        let back = translate([&theirs.inbound, &ours.outbound], profiles(), &made, &["TRANSLAT"]);
+        let keys = [&ours.inbound[..], &theirs.outbound];
+        let ask = translate(keys, [ISO_0; 2], &block, PinTranslation::Translate, None);
+        let made = self.translated(&ask)?;
+        let keys = [&theirs.inbound[..], &ours.outbound];
+        let back = translate(keys, [ISO_0; 2], &made, PinTranslation::Translate, None);
         self.leads_back(&back, &block)?;
         let given = [&ours.value[..], &theirs.value, &block, CHECKED_PAN];
-        let request = request.beside(&given, made.clone());
-        Ok(Request { expected: Expected::Bytes(PIN_BLOCK_OUT, made), ..request })
+        Ok(translating(&ask, &made).beside(&given, made))
     }
 
     /// The answer is filled with digits that only the card knows: programs get the card's block, and must find the same
     /// PIN in it.
     fn pin_reformat(&mut self, job: usize) -> Result<Request, LabError> {
-        use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
         let (ours, theirs) = (self.pair(job, 0)?, self.pair(job, 1)?);
         let block = self.pin_block(&ours.outbound, job)?;
-        let profiles = [profile("ISO-0", false), profile("ISO-3", false)];
-        let request = translate([&ours.inbound, &theirs.outbound], profiles, &block, &["REFORMAT"]);
-        let made = self.call(&request, PIN_BLOCK_OUT)?;
-        let profiles = [profile("ISO-3", false), profile("ISO-0", false)];
-        let back = translate([&theirs.inbound, &ours.outbound], profiles, &made, &["REFORMAT"]);
+        let iso_3 = &profile("ISO-3", false)[..];
+        let keys = [&ours.inbound[..], &theirs.outbound];
+        let ask = translate(keys, [ISO_0, iso_3], &block, PinTranslation::Reformat, None);
+        let made = self.translated(&ask)?;
+        let keys = [&theirs.inbound[..], &ours.outbound];
+        let back = translate(keys, [iso_3, ISO_0], &made, PinTranslation::Reformat, None);
         self.leads_back(&back, &block)?;
         let given = [&ours.value[..], &theirs.value, &block, CHECKED_PAN, &made];
-        let request = request.beside(&given, *RIGHT);
-        Ok(Request { expected: Expected::Bytes(PIN_BLOCK_OUT, made), ..request })
+        Ok(translating(&ask, &made).beside(&given, *RIGHT))
     }
 
     fn pin_translate_dukpt(&mut self, job: usize) -> Result<Request, LabError> {
-        use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
         let values = [0, 1].map(|number| keys::payment_key(job, number));
         let (ours, theirs) = (self.base_key(&values[0])?, self.base_key(&values[1])?);
         // A key derived from our base key enciphers this block; its content does not matter.
         let block = *b"a block!";
-        let profiles = || [profile("ISO-0", true), profile("ISO-0", true)];
-        let words = ["TRANSLAT", "DUKPT-BH"];
-        let request = translate([&ours, &theirs], profiles(), &block, &words);
-        let made = self.call(&request, PIN_BLOCK_OUT)?;
-        self.leads_back(&translate([&theirs, &ours], profiles(), &made, &words), &block)?;
-        let request = request.beside(&[&values[0], &values[1], &SERIAL, &block], made.clone());
-        Ok(Request { expected: Expected::Bytes(PIN_BLOCK_OUT, made), ..request })
+        let derived = &profile("ISO-0", true)[..];
+        let (whole, both) = (PinTranslation::Translate, Some(PinDerivations::Both));
+        let ask = translate([&ours, &theirs], [derived; 2], &block, whole, both);
+        let made = self.translated(&ask)?;
+        self.leads_back(&translate([&theirs, &ours], [derived; 2], &made, whole, both), &block)?;
+        let given = [&values[0][..], &values[1], &SERIAL, &block];
+        Ok(translating(&ask, &made).beside(&given, made))
     }
 
     fn pin_verify_dukpt(&mut self, job: usize) -> Result<Request, LabError> {
-        use verb::encrypted_pin_translate::PIN_BLOCK_OUT;
         use verb::encrypted_pin_verify::*;
         let pair = self.pair(job, 0)?;
         let (base, method) = (keys::payment_key(job, 1), keys::payment_key(job, 2));
-        let (deriving, generating) = (self.base_key(&base)?, self.entered("PINGEN", &[], &method)?);
+        let (deriving, generating) = (self.base_key(&base)?, self.entered("PINGEN", None, &[], &method)?);
         let checked = checked_pan(job);
-        let pan = &checked[..PAN.len()];
-        let fixed = self.pin_block_of(&generating, &pair.outbound, pan)?;
-        let profiles = [profile("ISO-0", false), profile("ISO-0", true)];
-        let into = translate([&pair.inbound, &deriving], profiles, &fixed, &["TRANSLAT", "DUKPT-OP"]);
-        let block = self.call(&into, PIN_BLOCK_OUT)?;
+        let pan: [u8; PAN.len()] = fixed(&checked[..PAN.len()])?;
+        let under_pair = self.pin_block_of(&generating, &pair.outbound, &pan)?;
+        let derived = profile("ISO-0", true);
+        let (keys, profiles) = ([&pair.inbound[..], &deriving], [&ISO_0[..], &derived]);
+        let derivations = Some(PinDerivations::Out);
+        let into = translate(keys, profiles, &under_pair, PinTranslation::Translate, derivations);
+        let block = self.translated(&into)?;
+        let ask = Ask {
+            derivation: Some(PinDerivation::In),
+            input_pin_encrypting_key_identifier: (&deriving).into(),
+            pin_verifying_key_identifier: (&generating).into(),
+            input_pin_profile: &derived,
+            pan_data: Some(&pan),
+            encrypted_pin_block: &block,
+            pin_check_length: 4,
+            data_array: METHOD_DATA,
+            ..Ask::new(PinVerifyMethod::Ibm)
+        };
         let given = [&base[..], &SERIAL, &method, &block, &checked, METHOD_DATA];
-        Ok(super::Request::new(Verb::EncryptedPinVerify, Expected::Done)
-            .beside(&given, *RIGHT)
-            .bytes(INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER, deriving)
-            .bytes(PIN_VERIFYING_KEY_IDENTIFIER, generating)
-            .bytes(INPUT_PIN_PROFILE, profile("ISO-0", true))
-            .bytes(PAN_DATA, pan)
-            .bytes(ENCRYPTED_PIN_BLOCK, block)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["IBM-PIN", "DUKPT-IP"])
-            .integer(PIN_CHECK_LENGTH, 4)
-            .bytes(DATA_ARRAY, *METHOD_DATA))
+        Ok(super::Request::new(&ask, Expected::Done).beside(&given, *RIGHT))
     }
 
     /// The offset of the generated PIN must be zero in each digit.
     fn pin_generate(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::clear_pin_generate::*;
-        let key = self.entered("PINGEN", &[], &keys::payment_key(job, 0))?;
-        let asked = |method: &str, data: &[u8]| {
-            super::Request::new(Verb::ClearPinGenerate, Expected::Done)
-                .bytes(PIN_GENERATING_KEY_IDENTIFIER, key.clone())
-                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[method])
-                .integer(PIN_LENGTH, 16)
-                .integer(PIN_CHECK_LENGTH, 16)
-                .bytes(DATA_ARRAY, data)
+        let key = self.entered("PINGEN", None, &[], &keys::payment_key(job, 0))?;
+        let ask = Ask {
+            pin_generating_key_identifier: (&key).into(),
+            pin_length: 16,
+            pin_check_length: 16,
+            data_array: METHOD_DATA,
+            ..Ask::new(PinMethod::Ibm)
         };
-        let request = asked("IBM-PIN", METHOD_DATA);
-        let pin = self.call(&request, RETURNED_RESULT)?;
-        let with_pin = [&METHOD_DATA[..32], &pin].concat();
-        if self.call(&asked("IBM-PINO", &with_pin), RETURNED_RESULT)? != [b'0'; 16] {
+        let pin: [u8; 16] = fixed(self.ask(&ask)?.got().returned_result)?;
+        let mut with_pin = *METHOD_DATA;
+        with_pin[32..].copy_from_slice(&pin);
+        let offset = self.ask(&Ask { method: PinMethod::IbmOffset, data_array: &with_pin, ..ask })?;
+        if offset.got().returned_result != [b'0'; 16] {
             return Err(LabError::facility("make the offset of a PIN")("it is not zero"));
         }
-        Ok(super::Request { expected: Expected::Bytes(RETURNED_RESULT, pin), ..request })
+        Ok(super::Request::new(&ask, Expected::Bytes(RETURNED_RESULT, pin.to_vec())))
     }
 
     /// The offset of the PIN that the key itself generates must be zero in each digit.
     fn pin_generate_alternate(&mut self, job: usize) -> Result<Request, LabError> {
         use verb::clear_pin_generate_alternate::*;
         let pair = self.pair(job, 0)?;
-        let key = self.entered("PINGEN", &[], &keys::payment_key(job, 1))?;
+        let key = self.entered("PINGEN", None, &[], &keys::payment_key(job, 1))?;
         let block = self.pin_block_of(&key, &pair.outbound, PAN)?;
-        Ok(super::Request::new(
-            Verb::ClearPinGenerateAlternate,
-            Expected::Bytes(RETURNED_RESULT, b"0000            ".to_vec()),
-        )
-        .bytes(PIN_ENCRYPTION_KEY_IDENTIFIER, pair.inbound)
-        .bytes(PIN_GENERATION_KEY_IDENTIFIER, key)
-        .bytes(PIN_PROFILE, profile("ISO-0", false))
-        .bytes(PAN_DATA, *PAN)
-        .bytes(ENCRYPTED_PIN_BLOCK, block)
-        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["IBM-PINO"])
-        .integer(PIN_CHECK_LENGTH, 4)
-        .bytes(DATA_ARRAY, *METHOD_DATA))
+        let ask = Ask {
+            pin_encryption_key_identifier: (&pair.inbound).into(),
+            pin_generation_key_identifier: (&key).into(),
+            pin_profile: ISO_0,
+            pan_data: Some(PAN),
+            encrypted_pin_block: &block,
+            pin_check_length: 4,
+            data_array: METHOD_DATA,
+            ..Ask::new(PinAlternateMethod::IbmOffset)
+        };
+        let expected = Expected::Bytes(RETURNED_RESULT, b"0000            ".to_vec());
+        Ok(super::Request::new(&ask, expected))
     }
 
     fn cvv_verify(&mut self, job: usize) -> Result<Request, LabError> {
-        use verb::cvv_verify::*;
+        use verb::{cvv_generate as generate, cvv_verify as verify};
         let value = keys::payment_key(job, 0);
-        let key = self.entered("MAC", &["DOUBLE", "CVVKEY-A"], &value)?;
+        let key = self.entered("MAC", Some(TokenLength::Double), &["CVVKEY-A"], &value)?;
         let mut pan = *CARD_PAN;
         let number = pan.len() - 8;
         pan[number..].copy_from_slice(&digits_of(job));
-        let card = |verb: Verb| {
-            super::Request::new(verb, Expected::Done)
-                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PAN-16", "CVV-3"])
-                .bytes(PAN_DATA, pan)
-                .bytes(EXPIRATION_DATE, *EXPIRES)
-                .bytes(SERVICE_CODE, *SERVICE)
-                .bytes(CVV_KEY_A_IDENTIFIER, key.clone())
-                .bytes(CVV_KEY_B_IDENTIFIER, [0; TOKEN_BYTES])
+        let generate = generate::Ask {
+            pan_digits: Some(CvvPan::Digits16),
+            cvv_digits: Some(CvvDigits::Three),
+            pan_data: &pan,
+            expiration_date: EXPIRES,
+            service_code: SERVICE,
+            cvv_key_a_identifier: (&key).into(),
+            ..generate::Ask::new()
         };
-        // Both verbs have their parameters at the same places.
-        let found = self.call(&card(Verb::CvvGenerate), verb::cvv_generate::CVV_VALUE)?;
-        let digits = found.get(..3).unwrap_or_default().to_vec();
-        let request = card(Verb::CvvVerify).bytes(CVV_VALUE, found);
-        Ok(request.beside(&[&value, &pan, EXPIRES, SERVICE], digits))
+        let found: [u8; 5] = fixed(self.ask(&generate)?.got().cvv_value)?;
+        let verify = verify::Ask {
+            pan_digits: generate.pan_digits,
+            cvv_digits: generate.cvv_digits,
+            pan_data: generate.pan_data,
+            expiration_date: generate.expiration_date,
+            service_code: generate.service_code,
+            cvv_key_a_identifier: generate.cvv_key_a_identifier,
+            cvv_value: &found,
+            ..verify::Ask::new()
+        };
+        let request = super::Request::new(&verify, Expected::Done);
+        Ok(request.beside(&[&value, &pan, EXPIRES, SERVICE], &found[..3]))
     }
 
     /// The cryptogram is a MAC by another verb, under a session key that is derived step by step.
     fn arqc_verify(&mut self, job: usize) -> Result<super::Request, LabError> {
         use verb::emv_transaction::*;
-        let base = ["INTERNAL", "DES", "NO-KEY"];
         let value = keys::payment_key(job, 0);
-        let issuer = self.entered("DKYGENKY", &["DKYL1", "DMAC"], &value)?;
-        let below = self.key_skeleton("DKYGENKY", &[&base[..], &["DKYL0", "DMAC"]].concat())?;
-        let mac = self.key_skeleton("MAC", &[&base[..], &["DOUBLE"]].concat())?;
+        let issuer = self.entered("DKYGENKY", None, &["DKYL1", "DMAC"], &value)?;
+        let below = self.key_skeleton("DKYGENKY", None, &["DKYL0", "DMAC"])?;
+        let mac = self.key_skeleton("MAC", Some(TokenLength::Double), &[])?;
         let number = [0x45, 0x67, 0x89, 0x01, 0x23, 0x01, 0x23, 0x01];
         let card = self.derived(&issuer, &[number, number.map(|byte: u8| !byte)].concat(), &below)?;
         let session = [[0, 7, 0xF0, 0, 0, 0, 0, 0], [0, 7, 0x0F, 0, 0, 0, 0, 0]].concat();
         let session = self.derived(&card, &session, &mac)?;
         let cryptogram = self.emv_mac(&session)?;
-        let request = super::Request::new(Verb::EmvTransaction, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["VERGEN", "EMV", "EMVCSK", "APPANSEQ"])
-            .counted(ISSUER_MASTER_KEY_IDENTIFIER_LENGTH, ISSUER_MASTER_KEY_IDENTIFIER, issuer)
-            .counted(PAN_LENGTH, PAN, *CHIP_PAN)
-            .bytes(PAN_SEQ_NUMBER, *CHIP_SEQUENCE)
-            .counted(CRYPTOGRAM_INFO_LENGTH, CRYPTOGRAM_INFO, TRANSACTION)
-            .bytes(ATC, CHIP_COUNTER)
-            .bytes(ARC, *RESPONSE_CODE)
-            .bytes(ARQC, cryptogram.clone());
-        let response = self.call(&request, ARPC)?;
+        let ask = Ask {
+            session: Some(EmvSession::Common),
+            sequence: Some(EmvSequence::Appended),
+            issuer_master_key_identifier: (&issuer).into(),
+            pan: CHIP_PAN,
+            pan_seq_number: Some(CHIP_SEQUENCE),
+            cryptogram_info: &TRANSACTION,
+            atc: &CHIP_COUNTER,
+            arc: RESPONSE_CODE,
+            arqc: &cryptogram,
+            ..Ask::new(EmvAction::Both, EmvScheme::Emv)
+        };
+        let response = self.ask(&ask)?.got().arpc.to_vec();
         let given =
             [&value[..], CHIP_PAN, CHIP_SEQUENCE, &CHIP_COUNTER, &TRANSACTION, &cryptogram, RESPONSE_CODE];
-        let request = request.beside(&given, response.get(..8).unwrap_or_default());
-        Ok(super::Request { expected: Expected::Bytes(ARPC, response), ..request })
+        let answer = response.get(..8).unwrap_or_default().to_vec();
+        Ok(super::Request::new(&ask, Expected::Bytes(ARPC, response)).beside(&given, answer))
     }
 
     /// A key derived by enciphering `data` under the key-generating key, in place of the token `made`.
     fn derived(&self, generating: &[u8], data: &[u8], made: &[u8]) -> Result<Vec<u8>, LabError> {
         use verb::diversified_key_generate::*;
-        let request = super::Request::new(Verb::DiversifiedKeyGenerate, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["TDES-ENC"])
-            .bytes(GENERATING_KEY_ID, generating)
-            .counted(DATA_LENGTH, DATA, data)
-            .bytes(DECRYPTING_KEY_ID, [0; TOKEN_BYTES])
-            .bytes(GENERATED_KEY_ID, made);
-        self.call(&request, GENERATED_KEY_ID)
+        let derived = self.ask(&Ask {
+            generating_key_id: generating.into(),
+            data,
+            generated_key_id: made.into(),
+            ..Ask::new(Diversification::Encipher)
+        })?;
+        Ok(derived.got().generated_key_id.to_vec())
     }
 
     /// The MAC of the transaction's data, as chip cards compute it.
-    fn emv_mac(&self, key: &[u8]) -> Result<Vec<u8>, LabError> {
+    fn emv_mac(&self, key: &[u8]) -> Result<[u8; 8], LabError> {
         use verb::mac_generate::*;
-        let request = super::Request::new(Verb::MacGenerate, Expected::Done)
-            .bytes(KEY_IDENTIFIER, key)
-            .counted(TEXT_LENGTH, TEXT, TRANSACTION)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["EMVMACD", "MACLEN8"])
-            .bytes(CHAINING_VECTOR, [0; 18]);
-        let mac = self.call(&request, MAC)?;
-        Ok(mac[..8].to_vec())
+        let mac = self.ask(&Ask {
+            method: Some(MacMethod::EmvDouble),
+            format: Some(MacFormat::Bytes8),
+            key_identifier: key.into(),
+            text: &TRANSACTION,
+            chaining_vector: Some(&[0; 18]),
+            ..Ask::new()
+        })?;
+        fixed(mac.got().mac)
     }
 
     fn pin_translate_aes_dukpt(&mut self) -> Result<Request, LabError> {
-        use verb::encrypted_pin_translate2::OUTPUT_PIN_BLOCK;
-        let base = self.variable_keys(&[&["DKYGENKY", "D-ALL", "A-DUKPT"]], 128)?.remove(0);
-        let sides: [&[&str]; 2] =
-            [&["PINPROT", "ENCRYPT", "PINXLATE", "ISO-4"], &["PINPROT", "DECRYPT", "PINXLATE", "ISO-4"]];
-        let [outbound, inbound] = self.variable_pair(sides)?;
-        let derived = [&b"ISO-4   NONE            "[..], &AES_DERIVATION].concat();
+        use verb::encrypted_pin_translate2::{Ask, OUTPUT_PIN_BLOCK};
+        let base = self.variable_key(VariableKeyType::DkyGenKy, &["D-ALL", "A-DUKPT"])?;
+        let [outbound, inbound] =
+            self.pin_pair([["ENCRYPT", "PINXLATE", "ISO-4"], ["DECRYPT", "PINXLATE", "ISO-4"]])?;
+        let iso_4 = profile("ISO-4", false);
+        let derived = [&iso_4[..], &AES_DERIVATION].concat();
         // A key derived from our base key enciphers this block; its content does not matter.
         let block = *b"a block of ISO-4";
-        let words = ["TRANSLAT", "ADUKPTIP"];
-        let profiles = [derived.clone(), profile("ISO-4", false)];
-        let request = translate2([&base, &outbound], profiles, &block, &words);
-        let made = self.call(&request, OUTPUT_PIN_BLOCK)?;
-        let profiles = [profile("ISO-4", false), derived];
-        let back = translate2([&inbound, &base], profiles, &made, &["TRANSLAT", "ADUKPTOP"]);
-        if self.call(&back, OUTPUT_PIN_BLOCK)? != block {
+        let ask = Ask {
+            derivation_in: Some(PinDerivation::AesIn),
+            ..translate2([&base, &outbound], [&derived, &iso_4], &block)
+        };
+        let made = self.ask(&ask)?.got().output_pin_block.to_vec();
+        let back = self.ask(&Ask {
+            derivation_out: Some(PinDerivationOut::AesOut),
+            ..translate2([&inbound, &base], [&iso_4, &derived], &made)
+        })?;
+        if back.got().output_pin_block != block {
             return Err(LabError::facility("translate a PIN block back")("another block came back"));
         }
-        Ok(Request { expected: Expected::Bytes(OUTPUT_PIN_BLOCK, made), ..request })
+        Ok(super::Request::new(&ask, Expected::Bytes(OUTPUT_PIN_BLOCK, made)))
     }
 
     fn ff1(&mut self, job: usize) -> Result<Request, LabError> {
-        use verb::format_preserving_encipher::*;
+        use verb::{format_preserving_decipher as from, format_preserving_encipher as to};
         let text = *b"4012345678909123";
         let value = keys::test_bytes(0xFF1, job, 32);
-        let key = self.entered_variable(&["CIPHER", "FF1"], &value)?;
-        let request = super::Request::new(Verb::FormatPreservingEncipher, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["FF1", "AES", "BASE10"])
-            .counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, key.clone())
-            .counted(PLAINTEXT_LENGTH, PLAINTEXT, text)
-            .integer(CIPHERTEXT_LENGTH, text.len());
-        let made = self.call(&request, CIPHERTEXT)?;
-        let back = {
-            use verb::format_preserving_decipher::*;
-            super::Request::new(Verb::FormatPreservingDecipher, Expected::Done)
-                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["FF1", "AES", "BASE10"])
-                .counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, key)
-                .counted(CIPHERTEXT_LENGTH, CIPHERTEXT, made.clone())
-                .integer(PLAINTEXT_LENGTH, text.len())
+        let key = self.entered_variable(VariableKeyType::Cipher, &["FF1"], &value)?;
+        let (method, algorithm) = (FormatMethod::Ff1, FormatAlgorithm::Aes);
+        let ask = to::Ask {
+            key_identifier: (&key).into(),
+            plaintext: &text,
+            ciphertext: text.len(),
+            ..to::Ask::new(method, algorithm, FormatAlphabets::Digits)
         };
-        if self.call(&back, verb::format_preserving_decipher::PLAINTEXT)? != text {
+        let made = self.ask(&ask)?.got().ciphertext.to_vec();
+        let back = self.ask(&from::Ask {
+            key_identifier: (&key).into(),
+            ciphertext: &made,
+            plaintext: text.len(),
+            ..from::Ask::new(method, algorithm, FormatAlphabets::Digits)
+        })?;
+        if back.got().plaintext != text {
             return Err(LabError::facility("decipher a text again")("another text came back"));
         }
-        let request = request.beside(&[&value, &text], made.clone());
-        Ok(super::Request { expected: Expected::Bytes(CIPHERTEXT, made), ..request })
+        let request = super::Request::new(&ask, Expected::Bytes(to::CIPHERTEXT, made.clone()));
+        Ok(request.beside(&[&value, &text], made))
     }
 
-    /// AES keys of these types and usages, each with a value of its own.
-    fn variable_keys(&self, kinds: &[&[&str]], bits: usize) -> Result<Vec<Vec<u8>>, LabError> {
+    /// An AES-128 key of this type and usage.
+    fn variable_key(&self, key_type: VariableKeyType, usage: &[&str]) -> Result<Vec<u8>, LabError> {
         use verb::key_generate2::*;
-        let make = |words: &&[&str]| {
-            let request = super::Request::new(Verb::KeyGenerate2, Expected::Done)
-                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", "OP"])
-                .integer(CLEAR_KEY_BIT_LENGTH, bits)
-                .bytes(KEY_TYPE_1, *b"TOKEN   ")
-                .bytes(KEY_TYPE_2, *b"        ")
-                .integer(GENERATED_KEY_IDENTIFIER_1_LENGTH, VARIABLE_TOKEN_ROOM)
-                .bytes(GENERATED_KEY_IDENTIFIER_1, self.variable_skeleton(words)?);
-            self.call(&request, GENERATED_KEY_IDENTIFIER_1)
-        };
-        kinds.iter().map(make).collect()
+        let skeleton = self.variable_skeleton(key_type, usage)?;
+        let generated = self.ask(&Ask {
+            clear_key_bit_length: 128,
+            key_type_1: b"TOKEN   ",
+            key_type_2: b"        ",
+            generated_key_identifier_1: Room { given: &skeleton, bytes: VARIABLE_TOKEN_ROOM },
+            ..Ask::new(VariableAlgorithm::Aes, VariableKeyForm::Op)
+        })?;
+        Ok(generated.got().generated_key_identifier_1.to_vec())
     }
 
-    /// Two AES-128 keys with the same value, of these types and usages.
-    fn variable_pair(&self, [one, two]: [&[&str]; 2]) -> Result<[Vec<u8>; 2], LabError> {
+    /// Two PINPROT keys of AES-128 with the same value and these usages.
+    fn pin_pair(&self, [one, two]: [[&str; 3]; 2]) -> Result<[Vec<u8>; 2], LabError> {
         use verb::key_generate2::*;
-        let request = super::Request::new(Verb::KeyGenerate2, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", "OPOP"])
-            .integer(CLEAR_KEY_BIT_LENGTH, 128_usize)
-            .bytes(KEY_TYPE_1, *b"TOKEN   ")
-            .bytes(KEY_TYPE_2, *b"TOKEN   ")
-            .integer(GENERATED_KEY_IDENTIFIER_1_LENGTH, VARIABLE_TOKEN_ROOM)
-            .bytes(GENERATED_KEY_IDENTIFIER_1, self.variable_skeleton(one)?)
-            .integer(GENERATED_KEY_IDENTIFIER_2_LENGTH, VARIABLE_TOKEN_ROOM)
-            .bytes(GENERATED_KEY_IDENTIFIER_2, self.variable_skeleton(two)?);
-        self.call_for(&request, [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2])
+        let [one, two] = [one, two].map(|usage| self.variable_skeleton(VariableKeyType::PinProt, &usage));
+        let generated = self.ask(&Ask {
+            clear_key_bit_length: 128,
+            key_type_1: b"TOKEN   ",
+            key_type_2: b"TOKEN   ",
+            generated_key_identifier_1: Room { given: &one?, bytes: VARIABLE_TOKEN_ROOM },
+            generated_key_identifier_2: Room { given: &two?, bytes: VARIABLE_TOKEN_ROOM },
+            ..Ask::new(VariableAlgorithm::Aes, VariableKeyForm::Opop)
+        })?;
+        let got = generated.got();
+        Ok([got.generated_key_identifier_1, got.generated_key_identifier_2].map(<[u8]>::to_vec))
     }
 
-    pub(super) fn variable_skeleton(&self, words: &[&str]) -> Result<Vec<u8>, LabError> {
+    /// The skeleton of an AES key of this type and usage.
+    pub(super) fn variable_skeleton(
+        &self,
+        key_type: VariableKeyType,
+        usage: &[&str],
+    ) -> Result<Vec<u8>, LabError> {
         use verb::key_token_build2::*;
-        let words = [&["INTERNAL", "AES"][..], words].concat();
-        let request = super::Request::new(Verb::KeyTokenBuild2, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &words)
-            .integer(TARGET_KEY_TOKEN_LENGTH, VARIABLE_TOKEN_ROOM);
-        self.call(&request, TARGET_KEY_TOKEN)
+        let built = self.ask(&Ask {
+            usage: &words(usage),
+            target_key_token: VARIABLE_TOKEN_ROOM,
+            ..Ask::new(TokenOrigin::Internal, VariableAlgorithm::Aes, key_type)
+        })?;
+        Ok(built.got().target_key_token.to_vec())
+    }
+
+    /// The block that a translation gives.
+    fn translated(&self, ask: &encrypted_pin_translate::Ask<'_>) -> Result<[u8; 8], LabError> {
+        fixed(self.ask(ask)?.got().pin_block_out)
     }
 
     /// Fails if a request does not give back the original block: such a request is not measured.
-    fn leads_back(&self, back: &Request, block: &[u8]) -> Result<(), LabError> {
-        let found = self.call(back, verb::encrypted_pin_translate::PIN_BLOCK_OUT)?;
-        if found == block {
+    fn leads_back(&self, back: &encrypted_pin_translate::Ask<'_>, block: &[u8; 8]) -> Result<(), LabError> {
+        if self.translated(back)? == *block {
             return Ok(());
         }
         Err(LabError::facility("translate a PIN block back")("another block came back"))
     }
 
     /// A block of ISO-0 with a PIN that the job's own key generates.
-    fn pin_block(&mut self, outbound: &[u8], job: usize) -> Result<Vec<u8>, LabError> {
-        let generating = self.entered("PINGEN", &[], &keys::payment_key(job, 2))?;
+    fn pin_block(&mut self, outbound: &[u8], job: usize) -> Result<[u8; 8], LabError> {
+        let generating = self.entered("PINGEN", None, &[], &keys::payment_key(job, 2))?;
         self.pin_block_of(&generating, outbound, PAN)
     }
 
-    fn pin_block_of(&self, generating: &[u8], outbound: &[u8], pan: &[u8]) -> Result<Vec<u8>, LabError> {
+    fn pin_block_of(&self, generating: &[u8], outbound: &[u8], pan: &[u8; 12]) -> Result<[u8; 8], LabError> {
         use verb::encrypted_pin_generate::*;
-        let request = super::Request::new(Verb::EncryptedPinGenerate, Expected::Done)
-            .bytes(PIN_GENERATING_KEY_IDENTIFIER, generating)
-            .bytes(OUTBOUND_PIN_ENCRYPTING_KEY_IDENTIFIER, outbound)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["IBM-PIN"])
-            .integer(PIN_LENGTH, 4)
-            .bytes(DATA_ARRAY, *METHOD_DATA)
-            .bytes(PIN_PROFILE, profile("ISO-0", false))
-            .bytes(PAN_DATA, pan)
-            .integer(SEQUENCE_NUMBER, 0);
-        self.call(&request, ENCRYPTED_PIN_BLOCK)
+        let generated = self.ask(&Ask {
+            pin_generating_key_identifier: generating.into(),
+            outbound_pin_encrypting_key_identifier: outbound.into(),
+            pin_length: 4,
+            data_array: METHOD_DATA,
+            pin_profile: ISO_0,
+            pan_data: Some(pan),
+            ..Ask::new(PinEncryptedMethod::Ibm)
+        })?;
+        fixed(generated.got().encrypted_pin_block)
     }
 
     /// An OPINENC and an IPINENC key with the same value.
     fn pair(&self, job: usize, number: u64) -> Result<Pair, LabError> {
         let value = keys::payment_key(job, number);
-        let [outbound, inbound] = ["OPINENC", "IPINENC"].map(|key_type| self.entered(key_type, &[], &value));
+        let [outbound, inbound] =
+            ["OPINENC", "IPINENC"].map(|key_type| self.entered(key_type, None, &[], &value));
         Ok(Pair { outbound: outbound?, inbound: inbound?, value })
     }
 
     /// A KEYGENKY key of this value for DUKPT.
     fn base_key(&self, value: &[u8]) -> Result<Vec<u8>, LabError> {
-        self.entered("KEYGENKY", &["DOUBLE", "UKPT"], value)
+        self.entered("KEYGENKY", Some(TokenLength::Double), &["UKPT"], value)
     }
 }
