@@ -4,4 +4,6 @@ pub(crate) mod counters;
 mod figures;
 pub mod observe;
 pub(crate) mod pool;
+pub(crate) mod roster;
 pub(crate) mod route;
+pub(crate) mod shares;

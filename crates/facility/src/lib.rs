@@ -44,6 +44,7 @@ mod cards;
 mod control;
 mod error;
 pub mod keys;
+mod labels;
 mod local;
 mod reply;
 mod request;
@@ -66,8 +67,9 @@ use wire::verb::{Class, Executor, Filled, TypedAsk, Verb};
 
 pub use cards::counters::CardCounters;
 pub use cards::observe::{self, Observation};
-pub use cards::pool::QUEUES_PER_CARD_AND_DOMAIN_MAX;
+pub use cards::pool::{QUEUES_PER_CARD_AND_DOMAIN_MAX, QUEUES_PER_CARD_OF_PROCESS_MAX};
 pub use cards::route::Selection;
+pub use cards::shares::SHARES_MAX;
 pub use control::Opened;
 pub use control::connection::Welcome;
 pub use control::start::start_daemon;
@@ -245,8 +247,7 @@ impl Facility {
     /// # Errors
     /// As [`Facility::call`], and [`FacilityError::Full`] if no slot is free: collect answers first.
     pub fn submit(&self, domain: u16, arguments: &Arguments<'_>) -> Result<Ticket, FacilityError> {
-        let mut ticket =
-            Ticket { facility: self.clone(), progress: Progress::Collected, reply: Reply::new() };
+        let mut ticket = Ticket::new(self.clone());
         self.begin(&mut ticket, domain, arguments)?;
         Ok(ticket)
     }
@@ -272,17 +273,28 @@ impl Facility {
 
     /// Number of requests that this process has in flight on queues.
     pub fn in_flight(&self) -> u64 {
-        self.state().pool.in_flight()
+        self.state().shares.in_flight()
     }
 
     /// Number of queues that this process has attached.
     pub fn queues(&self) -> usize {
-        self.state().pool.queues()
+        self.state().shares.all().map(|share| share.pool.queues()).sum()
     }
 
     /// Begins a request in a ticket that holds none. The request is constructed in place: moving it would cost as much
     /// as sending it.
     fn begin(
+        &self,
+        ticket: &mut Ticket,
+        domain: u16,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), FacilityError> {
+        let begun = self.begin_in(ticket, domain, arguments);
+        ticket.begun();
+        begun
+    }
+
+    fn begin_in(
         &self,
         ticket: &mut Ticket,
         domain: u16,
@@ -338,7 +350,8 @@ impl Facility {
         let Some(work) = caller.work(arguments) else { return false };
         let want = Request::want(domain, self.selection, verb.entry());
         let wait_ns = around.pool.wait_ns(around.connection, &want);
-        if !caller.takes_call(&work, around.pool.in_flight(), link::world::processors(), wait_ns) {
+        let in_flight = self.state().shares.in_flight();
+        if !caller.takes_call(&work, in_flight, link::world::processors(), wait_ns) {
             return false;
         }
         caller.run_now(work, reply);
@@ -352,7 +365,7 @@ impl Facility {
         }
         let state = self.state();
         let work = state.caller.work(arguments)?;
-        state.caller.hold(work, state.pool.in_flight(), state.pool.processors()).ok()
+        state.caller.hold(work, state.shares.in_flight(), state.shares.processors()).ok()
     }
 
     fn call_daemon(
@@ -380,10 +393,13 @@ impl Facility {
 
     pub(crate) fn around(&self) -> Surroundings<'_> {
         let state = self.state();
+        let share = state.shares.own();
         Surroundings {
             connection: &state.connection,
-            pool: &state.pool,
-            labels: &state.labels,
+            shares: &state.shares,
+            pool: &share.pool,
+            labels: &share.labels,
+            process_labels: &state.labels,
             alone: &state.alone,
             running: state.caller.running() + u64::from(caller::will_run()),
             card_wait: self.shared.options.card_wait,

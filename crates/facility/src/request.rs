@@ -33,7 +33,6 @@
 
 pub(crate) mod completions;
 pub(crate) mod filled;
-pub(crate) mod labels;
 mod mac;
 pub mod private_keys;
 mod step;
@@ -42,11 +41,12 @@ pub(crate) mod ticket;
 
 use crate::cards::pool::{Attached, NotSent, Pool, Want};
 use crate::cards::route::{self, Selection};
+use crate::cards::shares::Shares;
 use crate::control::connection::{ANSWER_WAIT, Connection, Patience, Repeat};
 use crate::control::{Opened, refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError, Ran};
+use crate::labels::{Labels, NOT_YET, OpenLabel};
 use crate::reply::{Reply, wipe_key};
-use crate::request::labels::{Labels, NOT_YET, OpenLabel};
 use crate::request::target::{Held, Targets, WRITE_TARGETS};
 use link::{InFlight, LinkError, world};
 use std::cell::RefCell;
@@ -69,6 +69,9 @@ pub(crate) use step::{Fate, is_broken};
 
 /// Times that a request is sent again because cards died that had not taken it, or a key was replaced.
 const RESENT_MAX: u32 = 16;
+/// Times that the labels of a request are opened again because a card refused their references: another share may have
+/// opened a label again meanwhile, and its entry may have given way again.
+const REOPENED_MAX: u32 = 4;
 /// Request buffers that a thread keeps for reuse.
 const BUFFERS_KEPT: usize = 64;
 /// Largest request buffer that is kept for reuse.
@@ -86,8 +89,12 @@ pub(crate) const OPEN_LABEL: &str = "open a key label";
 #[derive(Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
     pub connection: &'a Connection,
+    pub shares: &'a Shares,
+    /// The queues of the thread's share.
     pub pool: &'a Pool,
+    /// The labels of the thread's share.
     pub labels: &'a Labels,
+    pub process_labels: &'a Labels,
     /// Held while the one suspect is in flight.
     pub alone: &'a Mutex<()>,
     /// Threads of this process that compute on their own.
@@ -139,7 +146,8 @@ pub(crate) struct Request {
     /// Times that a card could not serve it, and when the first said so.
     refused: u32,
     refused_first: Option<Instant>,
-    reopened: bool,
+    /// Times that its labels were opened again.
+    reopened: u32,
     looked_tsc: u64,
     /// When its answer was first looked for in vain; 0 before.
     awaited_tsc: u64,
@@ -171,13 +179,23 @@ impl Request {
         selection: Selection,
         arguments: &Arguments<'_>,
     ) -> Result<Prepared, FacilityError> {
-        Self::prepare_with(around.labels, |label| open(around, label), domain, selection, arguments)
+        // A target's record is opened by each request, since its content matters; a key is opened once.
+        Self::prepare_with(
+            around.labels,
+            |label| around.process_labels.reference(label, |label| opened_key(around, label)),
+            |label| open(around, label),
+            domain,
+            selection,
+            arguments,
+        )
     }
 
-    /// As [`Request::prepare`], where `open` opens labels that are not in the table.
+    /// As [`Request::prepare`], where `open_key` opens labels of keys that are not in the table, and `open_target`
+    /// those of records that new tokens go to.
     pub fn prepare_with(
         labels: &Labels,
-        open: impl FnMut(&Label) -> Result<Opened, Unopened>,
+        open_key: impl FnMut(&Label) -> Result<KeyReference, Unopened>,
+        open_target: impl FnMut(&Label) -> Result<Opened, Unopened>,
         domain: u16,
         selection: Selection,
         arguments: &Arguments<'_>,
@@ -194,14 +212,14 @@ impl Request {
             resent: 0,
             refused: 0,
             refused_first: None,
-            reopened: false,
+            reopened: 0,
             looked_tsc: 0,
             awaited_tsc: 0,
             sent_tsc: 0,
             sent_to: None,
             flight: None,
         };
-        match request.write(labels, open, arguments) {
+        match request.write(labels, open_key, open_target, arguments) {
             Ok(()) => {}
             Err(Unwritten::Label(Unopened::Codes(codes))) => return Ok(Prepared::Answered(codes)),
             Err(Unwritten::Label(Unopened::Failed(error))) => return Err(error),
@@ -231,10 +249,11 @@ impl Request {
     fn write(
         &mut self,
         labels: &Labels,
-        mut open: impl FnMut(&Label) -> Result<Opened, Unopened>,
+        mut open_key: impl FnMut(&Label) -> Result<KeyReference, Unopened>,
+        open_target: impl FnMut(&Label) -> Result<Opened, Unopened>,
         arguments: &Arguments<'_>,
     ) -> Result<(), Unwritten> {
-        let with_targets = self.open_targets(&mut open, arguments).map_err(Unwritten::Label)?;
+        let with_targets = self.open_targets(open_target, arguments).map_err(Unwritten::Label)?;
         if let Some(arguments) = &with_targets {
             self.reply_bytes_max = reply_bytes_max(self.want.entry, arguments);
         }
@@ -244,7 +263,7 @@ impl Request {
         arguments.write_request_by(payload, |key| {
             let Some(field) = label_field(key.bytes) else { return Ok(None) };
             let label = || Label::from_field(field).map_err(|_| Unopened::Codes(code::LABEL_FORMAT));
-            let label = labels.resolve(field, label, &mut open).map_err(Unwritten::Label)?;
+            let label = labels.resolve(field, label, &mut open_key).map_err(Unwritten::Label)?;
             let sent = label.reference();
             *labelled |= 1 << key.position;
             places.push(Labelled { position: key.position, at: key.at, label, sent });
@@ -318,11 +337,12 @@ impl Request {
     pub fn send(&mut self, around: &Surroundings<'_>, wait_for_slot: bool) -> Result<(), FacilityError> {
         let mut begin = None;
         let mut pause = PAUSE_FIRST;
+        let mut pool = around.pool;
         self.measure();
         loop {
             let force = begin.is_some();
             let (payload, room) = (&self.payload, self.reply_bytes_max);
-            let sent = around.pool.send(around.connection, &self.want, payload, room, around.running, force);
+            let sent = pool.send(around.connection, &self.want, payload, room, around.running, force);
             let verb = self.want.entry.verb;
             let (bound, error) = match sent {
                 Ok(flight) => {
@@ -332,11 +352,11 @@ impl Request {
                     return Ok(());
                 }
                 Err(NotSent::Full) if !wait_for_slot => {
-                    let in_flight = around.pool.in_flight() as usize;
+                    let in_flight = around.shares.in_flight() as usize;
                     return Err(FacilityError::Full { in_flight });
                 }
                 Err(NotSent::Full) => {
-                    let in_flight = around.pool.in_flight() as usize;
+                    let in_flight = around.shares.in_flight() as usize;
                     (around.answer_wait, FacilityError::Full { in_flight })
                 }
                 // The card that held the request's keys is gone: the search for a card begins anew.
@@ -358,6 +378,13 @@ impl Request {
                     | FacilityError::DaemonGone { .. }
                     | FacilityError::DaemonSilent { .. }),
                 )) => (around.card_wait, error),
+                // A tenant's queues may be taken by other shares of this process.
+                Err(NotSent::Failed(
+                    error @ FacilityError::Refused { refusal: Refusal::Full { .. }, .. },
+                )) if std::ptr::eq(pool, around.pool) => {
+                    pool = &around.shares.borrow(&self.want).ok_or(error)?.pool;
+                    continue;
+                }
                 Err(NotSent::Failed(error)) => return Err(error),
             };
             if world::elapsed(*begin.get_or_insert_with(world::now)) >= bound {
@@ -534,11 +561,13 @@ impl Request {
             Outcome::Quarantined => Err(FacilityError::Quarantined { verb }),
             Outcome::NotReady => Ok(Judged::NotReady),
             Outcome::Full => Err(FacilityError::CardFull { verb, card }),
-            Outcome::KeyReference if self.reopened || (self.labelled == 0 && self.targets.is_empty()) => {
+            Outcome::KeyReference
+                if self.reopened >= REOPENED_MAX || (self.labelled == 0 && self.targets.is_empty()) =>
+            {
                 Err(FacilityError::StaleKey { verb })
             }
             Outcome::KeyReference => {
-                self.reopened = true;
+                self.reopened += 1;
                 Ok(Judged::StaleKey)
             }
         }
@@ -569,13 +598,19 @@ impl Request {
     /// Opens the labels of the request again, and writes the new references into it.
     fn reopen(&mut self, around: &Surroundings<'_>) -> Result<Option<Codes>, FacilityError> {
         for labelled in &mut self.labels {
-            match labelled.label.refresh(labelled.sent, |label| open(around, label)) {
+            let stale = labelled.sent;
+            let renewed = |label: &Label| {
+                around.process_labels.renewed(label, stale, |label| opened_key(around, label))
+            };
+            match labelled.label.refresh(stale, renewed) {
                 Ok(reference) => {
                     labelled.sent = reference;
                     replace_reference(&mut self.payload, labelled.at, reference);
                 }
                 Err(unopened) => {
-                    around.labels.forget(&labelled.label.label);
+                    for labels in [around.labels, around.process_labels] {
+                        labels.forget(&labelled.label.label);
+                    }
                     return match unopened {
                         Unopened::Codes(codes) => Ok(Some(codes)),
                         Unopened::Failed(error) => Err(error),
@@ -758,6 +793,11 @@ fn open(around: &Surroundings<'_>, label: &Label) -> Result<Opened, Unopened> {
     let request = ClientRequest::OpenLabel { label: label.clone() };
     let answer = around.connection.ask(operation, &request, Repeat::Safe, Patience::Reconnect, ANSWER_WAIT);
     opened(operation, answer.map_err(Unopened::Failed)?.0)
+}
+
+/// The reference of a key's label, from the daemon.
+fn opened_key(around: &Surroundings<'_>, label: &Label) -> Result<KeyReference, Unopened> {
+    Ok(open(around, label)?.reference)
 }
 
 /// Content of a target's record, from the daemon's answer.

@@ -4,19 +4,20 @@
 //! Finding the own state takes no lock, since a thread that does not exist in the child may have held it.
 
 use crate::Options;
-use crate::cards::pool::Pool;
+use crate::cards::shares::Shares;
 use crate::control::connection::Connection;
+use crate::labels::Labels;
 use crate::local::caller::Caller;
-use crate::request::labels::Labels;
 use home::Home;
 use std::sync::{Mutex, OnceLock};
 
-/// The connection, queues and labels of one process.
+/// The connection, shares and labels of one process.
 pub(crate) struct State {
     /// The process, by [`link::fork::epoch`].
     epoch: u64,
     pub connection: Connection,
-    pub pool: Pool,
+    pub shares: Shares,
+    /// Labels that any thread has opened.
     pub labels: Labels,
     pub caller: Caller,
     /// Held while the one suspect is in flight.
@@ -31,7 +32,7 @@ impl State {
         Self {
             epoch: link::fork::epoch(),
             connection: Connection::new(home.clone(), options),
-            pool: Pool::default(),
+            shares: Shares::new(),
             labels: Labels::default(),
             caller: Caller::new(),
             alone: Mutex::new(()),
@@ -48,7 +49,7 @@ impl State {
                 // The child's copies of the parent's descriptors: with them open, the daemon would
                 // take the parent for alive after its end.
                 state.connection.abandon();
-                state.pool.abandon();
+                state.shares.abandon();
                 Box::new(Self::new(home, options))
             });
         }

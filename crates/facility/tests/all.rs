@@ -3,3 +3,4 @@
 mod completions;
 mod fake;
 mod requests;
+mod shares;

@@ -504,7 +504,7 @@ fn a_record_that_is_written_while_its_new_key_is_made_is_opened_again() {
     assert!(matches!(error, FacilityError::StaleKey { .. }), "{error}");
     let error = facility.ask(0, &made).unwrap_err();
     assert!(matches!(error, FacilityError::StaleKey { .. }), "{error}");
-    assert_eq!((fake.served(0), fake.asked("OpenLabel")), (6, 6));
+    assert_eq!((fake.served(0), fake.asked("OpenLabel")), (12, 12));
 }
 
 #[test]

@@ -122,6 +122,8 @@ pub struct World {
     /// While it is set, no card takes anything.
     pub paused: Arc<AtomicBool>,
     queues: u64,
+    /// Queues beyond this are refused.
+    pub queues_max: u64,
     attached: Vec<(u64, u32)>,
     /// Tokens by label.
     pub labels: HashMap<Label, KeyReference>,
@@ -154,6 +156,7 @@ impl FakeHome {
             script,
             paused: Arc::default(),
             queues: 0,
+            queues_max: u64::MAX,
             attached: Vec::new(),
             labels: HashMap::new(),
             records: HashMap::new(),
@@ -423,6 +426,10 @@ impl World {
         };
         if !card.row.state.serves() || card.stop.load(Ordering::SeqCst) {
             return (ClientReply::Refused(Refusal::NoCardReady), Vec::new());
+        }
+        if self.queues >= self.queues_max {
+            let full = Refusal::Full { what: "queues of this test".into(), limit: self.queues_max };
+            return (ClientReply::Refused(full), Vec::new());
         }
         // One that a request killed is not noted as dead yet.
         let Ok(life) = PidFd::open(card.row.pid) else {

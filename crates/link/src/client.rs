@@ -85,6 +85,13 @@ pub struct InFlight {
     collected: Cell<bool>,
 }
 
+impl Slot {
+    /// Number of the slot.
+    pub fn slot(&self) -> u32 {
+        self.slot
+    }
+}
+
 impl InFlight {
     /// Sequence of the request within its queue.
     pub fn sequence(&self) -> u64 {

@@ -112,7 +112,7 @@ pub use accounts::{Accounts, CardAccounts};
 pub use card::{CardParts, CardQueue};
 pub use channel::{Channel, ChannelError, Listener, Peer};
 pub use client::Request;
-pub use client::any::{sleep_until_any, spin_until_any};
+pub use client::any::{sleep_until_answer, sleep_until_any, spin_until_answer, spin_until_any};
 pub use client::{CLIENT_SPIN_NS, ClientParts, ClientQueue, InFlight, PASS_SPIN_MAX_NS, Slot, until_tick};
 pub use clock::{ns_to_tsc, tell_tsc_hz, tsc, tsc_hz, tsc_per_us, tsc_to_ns};
 pub use completion::Completion;

@@ -43,7 +43,7 @@ const FLOORS: &[(&str, &str)] = &[
     ),
     ("engine", "low algorithm error secret mid high level engine"),
     ("esp", "folder messages observed worker supervisor commands program"),
-    ("facility", "error reply local control cards request state keys"),
+    ("facility", "error reply local control labels cards request state keys"),
     ("home", "limits settings error trust started place manager autostart programs service"),
     (
         "ipsec",

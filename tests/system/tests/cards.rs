@@ -171,12 +171,18 @@ fn a_request_that_kills_every_card_fails_alone() {
         // A key may be found before its card is seen to work; then the next one is the killer.
         let died = std::iter::repeat_with(|| {
             let killer = Facility::open(installation.home.folder(), options.clone()).unwrap();
-            for card in 0..2 {
-                let _ = killer.with_selection(Selection::card(card)).ask(0, &null()).unwrap();
-            }
-            let ticket = submit(&killer, &rsa_generate(&skeleton)).unwrap();
-            let first = ticket.card().unwrap() as usize;
-            let waiter = scope.spawn(move || ticket.wait());
+            // By one thread, so that all queues are of its share.
+            let (card_of, cards) = std::sync::mpsc::channel();
+            let (in_thread, skeleton) = (killer.clone(), &skeleton);
+            let waiter = scope.spawn(move || {
+                for card in 0..2 {
+                    let _ = in_thread.with_selection(Selection::card(card)).ask(0, &null()).unwrap();
+                }
+                let ticket = submit(&in_thread, &rsa_generate(skeleton)).unwrap();
+                card_of.send(ticket.card().unwrap() as usize).unwrap();
+                ticket.wait()
+            });
+            let first = cards.recv().unwrap();
             let sent_again = || {
                 let end = Instant::now() + PATIENCE;
                 while !waiter.is_finished() && (killer.queues(), killer.in_flight()) != (1, 1) {

@@ -201,9 +201,10 @@ static void reload(void)
     long wrong = 0;
     char byte;
     must(pipe(called) == 0 && pipe(closed) == 0, "a pipe");
-    const long before = descriptors();
     must(pthread_create(&id, NULL, ends_later, &wrong) == 0, "pthread_create");
     must(read(called[0], &byte, 1) == 1, "a pipe");
+    /* With those of the thread's own queues. */
+    const long before = descriptors();
     must(dlclose(library) == 0, "dlclose");
     must(write(closed[1], "c", 1) == 1, "a pipe");
     pthread_join(id, NULL);

@@ -63,7 +63,7 @@ impl Facility {
     /// # Errors
     /// As [`Facility::call`], where the card cannot be attached to.
     pub fn counters(&self, card: u32) -> Result<CardCounters, FacilityError> {
-        let pool = &self.state().pool;
+        let pool = &self.state().shares.own().pool;
         if let Some(counters) = pool.look_at(card, CardCounters::read) {
             return Ok(counters);
         }

@@ -1,5 +1,5 @@
-//! The queues of this process: made at first use, chosen by least expected wait, dropped when their card
-//! dies.
+//! The queues of a share of a process: made at first use, chosen by least expected wait, dropped when their card's
+//! death is known.
 //!
 //! A first request to a kind of card attaches one queue, to the card with the fewest queues. More
 //! cards are attached when an idle one would promise the answer sooner than the attached ones, and more
@@ -13,26 +13,28 @@
 mod ask;
 
 use crate::cards::figures::{Figures, Reading};
+use crate::cards::roster::{Counted, Roster};
 use crate::cards::route::{self, Around, Candidate, Chosen, Selection};
 use crate::control::connection::Connection;
 use crate::error::FacilityError;
-use ask::{More, ROWS_FRESH_MIN};
+use ask::More;
 use link::{ClientQueue, InFlight, LinkError, StatusView, world};
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
-use wire::bounds::{CARDS_MAX, DOMAINS_MAX};
+use wire::bounds::{CARDS_MAX, DOMAINS_MAX, QUEUE_SLOTS_MAX};
 use wire::control::{CardRow, CardState, Personality};
 use wire::registers::RegisterSet;
 use wire::verb::Entry;
 
 pub(crate) use ask::KEYS_WAIT;
 
-/// Upper bound of queues that one process attaches to one card and domain: with 64 slots each, 1,024 requests in
-/// flight.
+/// Upper bound of queues that one share of a process attaches to one card and domain: with 64 slots each, 1,024
+/// requests in flight.
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
+/// A share attaches further queues to a card only while the whole process has fewer than this many there.
+pub const QUEUES_PER_CARD_OF_PROCESS_MAX: usize = 32;
 /// Up to this many queues, a choice uses small arrays instead of arrays with room for every possible card.
 const QUEUES_FEW: usize = 4;
 const _: () = assert!(CARDS_MAX <= 64, "sets of cards are 64-bit masks");
@@ -61,9 +63,103 @@ pub(crate) struct Attached {
     /// Number of the connection that the queue was made over.
     connection: u64,
     lost: AtomicBool,
+    /// Whose the request in each slot is, for threads that look for answers to many requests.
+    owners: Box<[AtomicU64; QUEUE_SLOTS_MAX]>,
+    _counted: Counted,
+}
+
+/// A slot whose request is answered.
+#[derive(Clone, Copy)]
+pub(crate) struct AnsweredSlot {
+    /// The queue, to be compared only.
+    queue: *const Attached,
+    slot: u32,
+    /// What the owner noted.
+    owner: u64,
+}
+
+/// Slots of one queue that a look found answered.
+pub(crate) struct AnsweredSlots {
+    slots: [AnsweredSlot; QUEUE_SLOTS_MAX],
+    next: usize,
+    count: usize,
+}
+
+impl Default for AnsweredSlots {
+    fn default() -> Self {
+        let none = AnsweredSlot { queue: std::ptr::null(), slot: 0, owner: 0 };
+        Self { slots: [none; QUEUE_SLOTS_MAX], next: 0, count: 0 }
+    }
+}
+
+impl AnsweredSlots {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        (self.next, self.count) = (0, 0);
+    }
+
+    /// Takes the next one.
+    pub fn take(&mut self) -> Option<AnsweredSlot> {
+        let slot = self.slots[..self.count].get(self.next).copied()?;
+        self.next += 1;
+        Some(slot)
+    }
+
+    fn push(&mut self, slot: AnsweredSlot) {
+        if let Some(place) = self.slots.get_mut(self.count) {
+            *place = slot;
+            self.count += 1;
+        }
+    }
+}
+
+impl AnsweredSlot {
+    /// The position that the owner noted.
+    pub fn position(&self) -> usize {
+        self.owner as u32 as usize
+    }
+
+    /// Whether it is this request's.
+    pub fn is_of(&self, flight: (&Arc<Attached>, &InFlight)) -> bool {
+        std::ptr::eq(self.queue, &**flight.0) && self.slot == flight.1.slot()
+    }
 }
 
 impl Attached {
+    /// Notes whose the request in a slot is: a thread (not 0), and a position in its list.
+    pub fn own(&self, slot: u32, thread: u32, position: u32) {
+        if let Some(owner) = self.owners.get(slot as usize) {
+            owner.store(u64::from(thread) << 32 | u64::from(position), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a slot is answered whose request is the thread's.
+    pub fn has_answer_of(&self, thread: u32) -> bool {
+        let mut answered = self.queue.uncollected();
+        while answered != 0 {
+            let owner = &self.owners[answered.trailing_zeros() as usize % QUEUE_SLOTS_MAX];
+            if owner.load(Ordering::Relaxed) >> 32 == u64::from(thread) {
+                return true;
+            }
+            answered &= answered - 1;
+        }
+        false
+    }
+
+    /// Finds the slots that are answered, and whose requests are the thread's; whether there are any.
+    fn answered_of(&self, thread: u32, found: &mut AnsweredSlots) -> bool {
+        let mut answered = self.queue.uncollected();
+        while answered != 0 {
+            let slot = answered.trailing_zeros();
+            let owner = self.owners[slot as usize % QUEUE_SLOTS_MAX].load(Ordering::Relaxed);
+            if owner >> 32 == u64::from(thread) {
+                found.push(AnsweredSlot { queue: self, slot, owner });
+            }
+            answered &= answered - 1;
+        }
+        found.count != 0
+    }
+
     /// Counts a request as answered, abandoned, or lost with its card.
     pub fn done(&self) {
         self.figures.done();
@@ -77,6 +173,14 @@ impl Attached {
     /// Whether the queue is no longer used for sending.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is lost, or its card's process is gone; then it is marked as lost.
+    pub fn is_of_no_use(&self, roster: &Roster) -> bool {
+        if !self.is_lost() && roster.is_gone(self.card, self.generation) {
+            self.lost.store(true, Ordering::Relaxed);
+        }
+        self.is_lost()
     }
 
     /// Number of the connection that it was made over.
@@ -178,35 +282,14 @@ pub(crate) enum NotSent {
     Failed(FacilityError),
 }
 
-/// The daemon's last list of its cards, with its age.
-#[derive(Default)]
-struct Rows {
-    rows: Vec<CardRow>,
-    asked: bool,
-    /// When the daemon said so, by the time-stamp counter.
-    asked_tsc: u64,
-    /// Whether the daemon answered.
-    answered: bool,
-    /// How long the daemon's answer is used without a new question.
-    fresh: Duration,
-}
+/// The queues of a share or of an event loop, by card.
+pub(crate) type Table = RwLock<Vec<Arc<Attached>>>;
 
-/// All queues of a process.
-#[derive(Default)]
+/// All queues of a share or of an event loop.
 pub(crate) struct Pool {
-    table: RwLock<Vec<Arc<Attached>>>,
-    /// Held while a queue is made, so that threads that need the same one make it once.
-    rows: Mutex<Rows>,
-    /// Cards that served when the daemon was last asked, and were not lost since.
-    ready: AtomicU64,
-    /// When the daemon may be asked again if there is a queue to use, by the time-stamp counter.
-    ask_tsc: AtomicU64,
-    /// Whether the daemon did not answer, so that it is not asked before `ask_tsc`.
-    is_silent: AtomicBool,
-    /// Whether a card was lost since the daemon was last asked.
-    has_lost: AtomicBool,
-    /// For each card the process of it that broke the rules: nothing more is sent to it.
-    shunned: Mutex<BTreeMap<u32, u64>>,
+    table: Arc<Table>,
+    /// What the process knows of its cards.
+    roster: Arc<Roster>,
     /// Card chosen last, counted from 1.
     last: AtomicU64,
 }
@@ -222,6 +305,11 @@ struct Choice {
 }
 
 impl Pool {
+    /// A pool without queues.
+    pub fn new(roster: &Arc<Roster>) -> Self {
+        Self { table: roster.table(), roster: Arc::clone(roster), last: AtomicU64::new(0) }
+    }
+
     /// Sends a request to the card with the least expected wait; `running` is the number of threads of this process
     /// that compute. With `force`, the daemon is asked again about its cards if none serves it.
     pub fn send(
@@ -238,14 +326,14 @@ impl Pool {
         let mut widened = false;
         loop {
             let bytes = payload.len().max(reply_bytes);
-            let chosen = self.choose(connection.forsaken(), want, bytes, running, &skip);
+            let (queues, chosen) = self.choose_of_all(connection.forsaken(), want, bytes, running, &skip);
             let lacks = chosen.as_ref().is_some_and(|choice| choice.lacks);
             // The cards that hold the request's keys may be full: then their slots are waited for.
             let chosen = chosen.filter(|_| !(lacks && full));
             let may_widen = match &chosen {
                 Some(choice) => (lacks || choice.wants_another()) && self.may_widen(want, choice.cards),
-                None if want.tried != 0 => !self.is_left_in_peace(),
-                None => !full || !self.is_left_in_peace(),
+                None if want.tried != 0 => !self.roster.is_left_in_peace(),
+                None => !full || !self.roster.is_left_in_peace(),
             };
             if may_widen && !widened {
                 let more = match &chosen {
@@ -257,7 +345,7 @@ impl Pool {
                 // Once for each request: a queue was attached, or none could be. With `More::WithKeys` this repeats
                 // until every card that may hold the keys was looked at.
                 widened = more != More::WithKeys;
-                match self.widen(connection, want, force, more) {
+                match self.widen(connection, want, force, more, queues) {
                     Ok(true) => continue,
                     // Another thread may have attached the card that holds the keys.
                     Ok(false) if more == More::WithKeys => {
@@ -316,7 +404,7 @@ impl Pool {
                 Err(_) => self.lose(&attached),
             }
         }
-        (Err(if full { NotSent::Full } else { NotSent::NotReady }), !self.is_left_in_peace())
+        (Err(if full { NotSent::Full } else { NotSent::NotReady }), !self.roster.is_left_in_peace())
     }
 
     /// Whether there is a queue to a card that holds a key for this, even without a free slot.
@@ -333,43 +421,30 @@ impl Pool {
     }
 
     fn lose_where(&self, attached: &Arc<Attached>, is_useless: impl Fn(&Attached) -> bool) {
+        // The queue may be another share's, whose pool drops it at its next choice.
+        attached.lost.store(true, Ordering::Relaxed);
+        if attached.queue.pidfd().is_dead() {
+            self.roster.ended(attached.card, attached.generation);
+        }
         self.write().retain(|other| {
             let is_same = (other.card, other.generation) == (attached.card, attached.generation);
             let is_lost = Arc::ptr_eq(other, attached) || (is_same && is_useless(other));
             other.lost.fetch_or(is_lost, Ordering::Relaxed);
             !is_lost
         });
-        self.ready.fetch_and(!bit(attached.card), Ordering::Relaxed);
-        self.has_lost.store(true, Ordering::Relaxed);
-        if !self.is_silent.load(Ordering::Relaxed) {
-            self.ask_tsc.store(after(ROWS_FRESH_MIN), Ordering::Relaxed);
-        }
+        self.roster.lost(attached.card);
     }
 
-    /// Takes queues out of use whose card has a new process: callers with requests in flight
-    /// there find that out by themselves, but an unused queue would stay.
-    fn lose_replaced(&self, rows: &[CardRow]) {
-        let is_replaced = |attached: &Attached| {
-            rows.iter().any(|row| row.index == attached.card && row.generation > attached.generation)
-        };
-        if !self.read().iter().any(|attached| is_replaced(attached)) {
-            return;
-        }
-        self.write().retain(|attached| {
-            let is_lost = is_replaced(attached);
-            attached.lost.fetch_or(is_lost, Ordering::Relaxed);
-            !is_lost
-        });
+    /// Drops the queues of all shares that are lost, or whose card has a new process.
+    #[cold]
+    fn drop_lost(&self) {
+        self.roster.drop_lost();
     }
 
     /// As [`Pool::lose`], for a card that broke the rules: its process is not attached to again.
     pub fn shun(&self, attached: &Arc<Attached>) {
-        self.shunned().insert(attached.card, attached.generation);
+        self.roster.shun(attached.card, attached.generation);
         self.lose_where(attached, |_| true);
-    }
-
-    fn shunned(&self) -> MutexGuard<'_, BTreeMap<u32, u64>> {
-        self.shunned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// In a child of fork: closes the descriptors of the parent's queues, unless another thread of
@@ -414,7 +489,7 @@ impl Pool {
 
     /// Whether the daemon's list of cards was obtained after the last loss of a card.
     pub fn is_current(&self) -> bool {
-        !self.has_lost.load(Ordering::Relaxed)
+        self.roster.is_current()
     }
 
     /// Whether there is a queue to a card that serves this, ready or not.
@@ -422,11 +497,47 @@ impl Pool {
         let anywhere = want.anywhere();
         let serves = |attached: &Arc<Attached>| {
             attached.domain == want.domain
-                && !attached.is_lost()
+                && !attached.is_of_no_use(&self.roster)
                 && attached.has_place_for(want)
                 && anywhere.admits(attached.card, attached.personality)
         };
         self.read().iter().any(serves)
+    }
+
+    /// Finds the slots of a queue that are answered, and whose requests are the thread's; the queues take turns, which
+    /// `turn` counts.
+    #[inline]
+    pub fn answered_of(&self, thread: u32, turn: &mut usize, found: &mut AnsweredSlots) {
+        found.clear();
+        let table = self.read();
+        let count = table.len();
+        for step in 0..count {
+            let place = (*turn + step) % count;
+            if table[place].answered_of(thread, found) {
+                *turn = place + 1;
+                return;
+            }
+        }
+    }
+
+    /// Forgets whose the request in a slot is.
+    pub fn disown(&self, found: &AnsweredSlot) {
+        let table = self.read();
+        let attached = table.iter().find(|attached| std::ptr::eq(found.queue, &***attached));
+        if let Some(owner) = attached.and_then(|attached| attached.owners.get(found.slot as usize)) {
+            // The slot may be another thread's by now.
+            let _ = owner.compare_exchange(found.owner, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a queue is one of these.
+    pub fn has(&self, attached: &Arc<Attached>) -> bool {
+        self.read().iter().any(|own| Arc::ptr_eq(own, attached))
+    }
+
+    /// The queues, for waiting.
+    pub fn all(&self) -> Vec<Arc<Attached>> {
+        self.read().clone()
     }
 
     /// Number of queues in use.
@@ -436,12 +547,30 @@ impl Pool {
 
     /// A queue for a request if it or its reply is this many bytes long, except those with a number in `skip`.
     fn choose(&self, forsaken: u64, want: &Want, bytes: usize, running: u64, skip: &[u64]) -> Option<Choice> {
+        self.choose_of_all(forsaken, want, bytes, running, skip).1
+    }
+
+    /// As [`Pool::choose`], and of how many queues it chose.
+    fn choose_of_all(
+        &self,
+        forsaken: u64,
+        want: &Want,
+        bytes: usize,
+        running: u64,
+        skip: &[u64],
+    ) -> (usize, Option<Choice>) {
         let table = self.read();
+        let queues = table.len();
         // Most processes have few queues, and small arrays are cleared faster.
-        match table.len() {
+        let (choice, has_lost) = match table.len() {
             0..=QUEUES_FEW => self.choose_of::<QUEUES_FEW>(&table, forsaken, want, bytes, running, skip),
             _ => self.choose_of::<CARDS_MAX>(&table, forsaken, want, bytes, running, skip),
+        };
+        drop(table);
+        if has_lost {
+            self.drop_lost();
         }
+        (queues, choice)
     }
 
     fn choose_of<const CARDS: usize>(
@@ -452,7 +581,7 @@ impl Pool {
         bytes: usize,
         running: u64,
         skip: &[u64],
-    ) -> Option<Choice> {
+    ) -> (Option<Choice>, bool) {
         let slot = want.entry.verb.slot();
         let now_tsc = link::tsc();
         let now_ns = link::tsc_to_ns(now_tsc).max(1);
@@ -463,10 +592,14 @@ impl Pool {
         let mut held = [RegisterSet::NONE; CARDS];
         let (mut count, mut cards, mut stay) = (0, 0, None);
         let mut at: Option<(u32, bool)> = None;
+        let mut has_lost = false;
         for (place, attached) in table.iter().enumerate() {
+            if attached.is_of_no_use(&self.roster) {
+                has_lost = true;
+                continue;
+            }
             if attached.domain != want.domain
                 || attached.connection <= forsaken
-                || attached.lost.load(Ordering::Relaxed)
                 || !attached.has_place_for(want)
             {
                 continue;
@@ -500,7 +633,7 @@ impl Pool {
         let most = held[..count].iter().fold(RegisterSet::NONE, |most, held| most.or(*held));
         let lacks = most.is_empty() && !want.registers.is_empty();
         if lacks && want.tried != 0 {
-            return None;
+            return (None, has_lost);
         }
         if !most.is_empty() {
             // Which registers the request needs depends on its keys, which are not opened here. A card that holds every
@@ -523,33 +656,34 @@ impl Pool {
         }
         // Of the rest the one that promises to answer first.
         let around = Around { processors: world::processors(), running, stay, dice: dice() };
-        let chosen = route::choose(said[..count].iter().copied(), &around)?;
+        let Some(chosen) = route::choose(said[..count].iter().copied(), &around) else {
+            return (None, has_lost);
+        };
         let attached = Arc::clone(&table[places[chosen.index]]);
         let number = u64::from(attached.card) + 1;
         if number != last {
             self.last.store(number, Ordering::Relaxed);
         }
-        Some(Choice { attached, promise: chosen, cards, lacks })
+        (Some(Choice { attached, promise: chosen, cards, lacks }), has_lost)
     }
 
     /// Whether a card may exist that is not attached yet; costs a few loads.
     fn may_widen(&self, want: &Want, attached: u64) -> bool {
-        let is_due = link::tsc() >= self.ask_tsc.load(Ordering::Relaxed);
-        if self.is_silent.load(Ordering::Relaxed) {
+        let is_due = self.roster.is_time_to_ask();
+        if self.roster.is_silent() {
             return is_due;
         }
-        let allowed = want.selection.cards.unwrap_or(u64::MAX);
-        is_due || self.ready.load(Ordering::Relaxed) & allowed & !attached != 0
+        is_due || self.roster.lists_any(want.selection.cards.unwrap_or(u64::MAX) & !attached)
     }
 
     /// Why no queue serves this: no such card in the home, none that can be trusted, no such domain, or
     /// none ready. That no card can be trusted is concluded only from a list obtained just now: another
     /// process may have replaced one that cannot.
     pub fn why_none(&self, want: &Want, is_fresh: bool) -> NotSent {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.roster.rows();
         let anywhere = want.anywhere();
         let admitted = || rows.rows.iter().filter(|row| anywhere.admits(row.index, row.personality));
-        let shunned = self.shunned();
+        let shunned = self.roster.shunned();
         let is_shunned = |row: &CardRow| shunned.get(&row.index) == Some(&row.generation);
         let is_hopeless = |row: &CardRow| is_shunned(row) || row.state == CardState::Failed;
         if rows.answered && admitted().next().is_none() {
@@ -576,6 +710,7 @@ impl Pool {
 impl Attached {
     fn submit(&self, want: &Want, payload: &[u8], reply_bytes: usize) -> Result<InFlight, LinkError> {
         let slot = self.queue.claim()?;
+        self.own(slot.slot(), 0, 0);
         let in_flight = self.queue.submit_request(slot, &written(want, payload, reply_bytes))?;
         self.figures.sent();
         Ok(in_flight)
@@ -609,7 +744,7 @@ impl Choice {
 }
 
 /// The value of the time-stamp counter when this span has passed from now.
-fn after(span: Duration) -> u64 {
+pub(super) fn after(span: Duration) -> u64 {
     link::tsc().saturating_add(span_tsc(span))
 }
 
@@ -637,6 +772,6 @@ fn dice() -> u64 {
     DICE.try_with(roll).unwrap_or(0)
 }
 
-fn bit(card: u32) -> u64 {
+pub(super) fn bit(card: u32) -> u64 {
     1_u64.checked_shl(card).unwrap_or(0)
 }

@@ -37,8 +37,8 @@ use crate::Facility;
 use crate::cards::pool::Pool;
 use crate::control::connection::Repeat;
 use crate::error::FacilityError;
+use crate::labels::{Labels, NOT_YET};
 use crate::reply::Reply;
-use crate::request::labels::{Labels, NOT_YET};
 use crate::request::target::WRITE_TARGETS;
 use crate::request::{Judged, Prepared, Request};
 use control::Control;
@@ -50,6 +50,7 @@ use rustix::time::Timespec;
 use sources::Sources;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::control::PollMode;
 use wire::frame::Arguments;
@@ -123,7 +124,7 @@ impl Facility {
         let mut completions = Completions {
             facility: self.clone(),
             epoch: link::fork::epoch(),
-            pool: Pool::default(),
+            pool: Pool::new(&Arc::default()),
             labels: Labels::default(),
             control: Control::new(shared.home.clone(), shared.options.credential.clone()),
             sources: Sources::new().map_err(failed)?,
@@ -190,7 +191,14 @@ impl Completions {
             return Ok(());
         }
         let selection = self.facility.selection;
-        let prepared = Request::prepare_with(&self.labels, |_| Ok(NOT_YET), domain, selection, arguments)?;
+        let prepared = Request::prepare_with(
+            &self.labels,
+            |_| Ok(NOT_YET.reference),
+            |_| Ok(NOT_YET),
+            domain,
+            selection,
+            arguments,
+        )?;
         match prepared {
             Prepared::Answered(codes) => {
                 let key = self.add(number, verb, None);

@@ -100,6 +100,13 @@ impl Request {
         self.flight.as_ref().map(|(attached, in_flight)| (attached, in_flight))
     }
 
+    /// Notes in its slot whose it is: a thread, and a position in that thread's list.
+    pub fn own(&self, thread: u32, position: u32) {
+        if let Some((attached, in_flight)) = &self.flight {
+            attached.own(in_flight.slot(), thread, position);
+        }
+    }
+
     /// Takes in the reply that its card says is there.
     pub fn answered(&mut self, pool: &Pool, reply: &mut Reply) -> Result<Judged, FacilityError> {
         let Some((attached, in_flight)) = self.flight.take() else {

@@ -14,8 +14,8 @@
 use crate::control::records::NO_LABEL;
 use crate::control::{refusals, unexpected};
 use crate::error::FacilityError;
+use crate::labels::NOT_YET;
 use crate::reply::Reply;
-use crate::request::labels::NOT_YET;
 use wire::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
 use wire::code;
 use wire::control::{ClientReply, ClientRequest, Refusal};

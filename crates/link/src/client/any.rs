@@ -6,7 +6,7 @@
 //! together.
 
 use super::death::span_until;
-use super::{InFlight, Inner};
+use super::{ClientQueue, InFlight, Inner};
 use crate::clock::{ns_to_tsc, tsc};
 use crate::error::LinkError;
 use crate::protocol;
@@ -27,18 +27,30 @@ const UNWATCHED_WAIT: Duration = Duration::from_micros(100);
 /// ([`InFlight::is_over`]). Requests that were collected are skipped.
 pub fn spin_until_any<'a>(requests: impl Iterator<Item = &'a InFlight> + Clone) -> bool {
     let watched = || requests.clone().filter(|request| !request.collected.get());
+    let bounds = watched().map(|request| (&*request.inner, request.awake));
+    spin(bounds, || watched().any(InFlight::is_over))
+}
+
+/// As [`spin_until_any`], for the answers that `is_answered` looks for on these queues.
+pub fn spin_until_answer<'a>(
+    queues: impl Iterator<Item = &'a ClientQueue>,
+    is_answered: impl Fn() -> bool,
+) -> bool {
+    spin(queues.map(|queue| (&*queue.inner, false)), is_answered)
+}
+
+fn spin<'a>(queues: impl Iterator<Item = (&'a Inner, bool)>, is_over: impl Fn() -> bool) -> bool {
+    if is_over() {
+        return true;
+    }
     let mut longest = None;
     let mut last = std::ptr::null();
-    for request in watched() {
-        if request.is_over() {
-            return true;
-        }
-        let inner = &*request.inner;
+    for (inner, awake) in queues {
         if std::ptr::eq(inner, last) {
             continue;
         }
         last = inner;
-        match inner.spin_bound(request) {
+        match inner.spin_bound(awake) {
             Some(bound) if longest.is_none_or(|(longest, _)| bound > longest) => {
                 longest = Some((bound, inner));
             }
@@ -50,7 +62,7 @@ pub fn spin_until_any<'a>(requests: impl Iterator<Item = &'a InFlight> + Clone) 
     let begin = tsc();
     let bound = ns_to_tsc(bound.as_nanos() as u64);
     let seen = loop {
-        if watched().any(InFlight::is_over) {
+        if is_over() {
             break true;
         }
         if tsc().wrapping_sub(begin) >= bound {
@@ -73,16 +85,39 @@ pub fn sleep_until_any<'a>(
     deadline: Option<Instant>,
 ) -> Result<(), LinkError> {
     let watched = || requests.clone().filter(|request| !request.collected.get());
+    let look = || {
+        let mut looked = watched().map(|request| request.inner.is_answered(request));
+        looked.find(|look| *look != Ok(false)).unwrap_or(Ok(false))
+    };
+    watch(watched().map(|request| &*request.inner), look, deadline)
+}
+
+/// As [`sleep_until_any`], for the answers that `is_answered` looks for on these queues.
+///
+/// # Errors
+/// [`LinkError::Forked`].
+pub fn sleep_until_answer<'a>(
+    queues: impl Iterator<Item = &'a ClientQueue>,
+    is_answered: impl Fn() -> bool,
+    deadline: Option<Instant>,
+) -> Result<(), LinkError> {
+    watch(queues.map(|queue| &*queue.inner), || Ok(is_answered()), deadline)
+}
+
+fn watch<'a>(
+    inners: impl Iterator<Item = &'a Inner>,
+    look: impl Fn() -> Result<bool, LinkError>,
+    deadline: Option<Instant>,
+) -> Result<(), LinkError> {
     let mut queues: [Option<&Inner>; WATCHED_MAX] = [None; WATCHED_MAX];
     let mut waiters = [futex::Wait::new(); WATCHED_MAX];
     let mut count = 0;
     let mut is_all = true;
-    let mut look = Ok(false);
+    let mut looked = Ok(false);
     let mut last = std::ptr::null();
-    for request in watched() {
-        let inner = &*request.inner;
+    for inner in inners {
         if !inner.request.is_present() {
-            look = Err(LinkError::Forked);
+            looked = Err(LinkError::Forked);
             break;
         }
         let is_known = |other: &Option<&Inner>| other.is_some_and(|other| std::ptr::eq(other, inner));
@@ -104,12 +139,11 @@ pub fn sleep_until_any<'a>(
         queues[count] = Some(inner);
         count += 1;
     }
-    if look == Ok(false) {
+    if looked == Ok(false) {
         // The rounds were read before: an answer that is not seen here ends a later round.
-        let mut looked = watched().map(|request| request.inner.is_answered(request));
-        look = looked.find(|look| *look != Ok(false)).unwrap_or(Ok(false));
+        looked = look();
     }
-    if look == Ok(false)
+    if looked == Ok(false)
         && count > 0
         && let Some(span) = span_until(deadline)
     {
@@ -118,7 +152,7 @@ pub fn sleep_until_any<'a>(
     for inner in queues[..count].iter().flatten() {
         protocol::leave_crowd(inner.request.writable(inner.layout.crowd()));
     }
-    look.map(|_| ())
+    looked.map(|_| ())
 }
 
 fn sleep(waiters: &[futex::Wait], span: Duration) {

@@ -69,6 +69,14 @@ impl ClientQueue {
         protocol::pending(answered, inner.collected.load(Ordering::Relaxed)) & in_flight & inner.layout.mask()
     }
 
+    /// The slots, one bit each, whose requests are answered and neither collected nor dropped. For
+    /// callers that look for the answers to several requests of the queue at once; other threads may
+    /// collect some meanwhile. A claim of the card's, which [`ClientQueue::try_reply`] checks.
+    #[inline]
+    pub fn uncollected(&self) -> u64 {
+        self.answered(!self.inner.abandoned.load(Ordering::Relaxed))
+    }
+
     /// Collects the reply to a request whose slot [`ClientQueue::answered`] named.
     ///
     /// # Errors

@@ -131,7 +131,7 @@ fn slots_and_requests_of_another_queue_are_refused() {
 fn a_client_spins_for_cards_that_are_awake_elsewhere_and_make_short_passes() {
     let hostile = Hostile::new();
     let request = hostile.client.submit(hostile.client.claim().unwrap(), 1, b"").unwrap();
-    let bound = || hostile.client.inner.spin_bound(&request);
+    let bound = || hostile.client.inner.spin_bound(request.awake);
     // No card has said yet on which processor it runs.
     assert_eq!(bound(), None);
     // A processor that nobody runs on.

@@ -57,7 +57,7 @@ impl ClientQueue {
                 }
             }
             PollMode::Adaptive => {
-                if let Some(bound) = inner.spin_bound(request).filter(|_| inner.spinning_pays()) {
+                if let Some(bound) = inner.spin_bound(request.awake).filter(|_| inner.spinning_pays()) {
                     let bound = bound.min(span_of(deadline).unwrap_or(Duration::MAX));
                     let seen = inner.spin(request, bound)?;
                     inner.learn(seen);
@@ -83,14 +83,13 @@ impl ClientQueue {
 }
 
 impl Inner {
-    /// How long to spin for the reply before sleeping: two passes of the card and the cost of
-    /// sleeping. `None` if the card was asleep at the submission and still is, runs on this
+    /// How long to spin for a reply before sleeping: two passes of the card and the cost of
+    /// sleeping. `None` if the card was not `awake` at the submission and is asleep, runs on this
     /// processor, or makes long passes.
-    pub(super) fn spin_bound(&self, request: &InFlight) -> Option<Duration> {
+    pub(super) fn spin_bound(&self, awake: bool) -> Option<Duration> {
         let pass_ns = self.status.pass_ns();
-        let spins = pass_ns <= PASS_SPIN_MAX_NS
-            && (request.awake || !self.status.is_asleep())
-            && self.card_is_elsewhere();
+        let spins =
+            pass_ns <= PASS_SPIN_MAX_NS && (awake || !self.status.is_asleep()) && self.card_is_elsewhere();
         spins.then(|| Duration::from_nanos(CLIENT_SPIN_NS + 2 * pass_ns))
     }
 

@@ -1,26 +1,22 @@
 //! A pool's questions to the daemon, and how it uses the answers. The threads of a process ask and wait
 //! ([`Pool::widen`]); an event loop asks, continues, and gets the answer later ([`Pool::question`]).
 
-use super::{Attached, Pool, QUEUES_PER_CARD_AND_DOMAIN_MAX, Rows, Want, after, bit, span_tsc};
+use super::{
+    Attached, NotSent, Pool, QUEUES_PER_CARD_AND_DOMAIN_MAX, QUEUES_PER_CARD_OF_PROCESS_MAX, Want, span_tsc,
+};
 use crate::cards::figures::Figures;
-use crate::cards::pool::NotSent;
+use crate::cards::roster::{Counted, ROWS_FRESH_MIN, Rows};
 use crate::control::connection::{Connection, Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
 use link::{ClientParts, ClientQueue};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
-use wire::bounds::{BULK_BLOCKS, QUEUE_SLOTS_DEFAULT};
+use wire::bounds::{BULK_BLOCKS, QUEUE_SLOTS_DEFAULT, QUEUE_SLOTS_MAX};
 use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Refusal};
 
-/// How long the daemon's list of cards is used unless something forces a new question: the first time after
-/// a card was lost, doubled after each answer with nothing new, up to the longest time.
-pub(super) const ROWS_FRESH_MIN: Duration = Duration::from_millis(10);
-const ROWS_FRESH_MAX: Duration = Duration::from_secs(4);
-/// How long the daemon is not asked again after it did not answer, as long as there are queues to use.
-const SILENT_PAUSE: Duration = Duration::from_secs(10);
 /// How long to wait for an answer: if there is a queue to use meanwhile, and if there is none.
 const OPPORTUNE_WAIT: Duration = Duration::from_millis(100);
 const NEEDED_WAIT: Duration = Duration::from_secs(10);
@@ -45,24 +41,29 @@ pub(super) enum More {
 
 impl Pool {
     /// Attaches one more queue: to a card that serves and has none yet, or, if no queue can be used and all cards
-    /// have one, another queue to the card with the fewest. False if the bounds or the cards allow none.
+    /// have one, another queue to the card with the fewest. False if the bounds or the cards allow none. True also
+    /// where another thread has made one meanwhile, so that there are more than the `queues` of before.
     pub(super) fn widen(
         &self,
         connection: &Connection,
         want: &Want,
         force: bool,
         more: More,
+        queues: usize,
     ) -> Result<bool, NotSent> {
         let (mut rows, wait) = if more == More::Sooner {
-            match self.rows.try_lock() {
-                Ok(rows) => (rows, OPPORTUNE_WAIT),
+            match self.roster.try_rows() {
+                Some(rows) => (rows, OPPORTUNE_WAIT),
                 // Another thread asks already, and there is a queue to use.
-                Err(_) => return Ok(false),
+                None => return Ok(false),
             }
         } else {
             let wait = if more == More::WithKeys { KEYS_WAIT } else { NEEDED_WAIT };
-            (self.rows.lock().unwrap_or_else(PoisonError::into_inner), wait)
+            (self.roster.rows(), wait)
         };
+        if more == More::Any && self.queues() > queues {
+            return Ok(true);
+        }
         let mut again = true;
         loop {
             if force || self.is_due(&rows, want) {
@@ -92,8 +93,8 @@ impl Pool {
     /// What to ask the daemon, so that a request of this kind finds a queue: for its cards, or for a queue to one of
     /// them; with `more`, also if every card that serves it has a queue. None if a question is of no use now.
     pub fn question(&self, want: &Want, more: bool) -> Option<ClientRequest> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        if want.tried != 0 && self.is_left_in_peace() {
+        let rows = self.roster.rows();
+        if want.tried != 0 && self.roster.is_left_in_peace() {
             return None;
         }
         if self.is_due(&rows, want) {
@@ -101,7 +102,7 @@ impl Pool {
         }
         match self.next_card(&rows, want, if more { More::Any } else { More::Sooner }) {
             Some(card) => spare_descriptors().is_ok().then(|| attach(card, want)),
-            None if more && !self.is_left_in_peace() && self.is_outdated(&rows, want) => {
+            None if more && !self.roster.is_left_in_peace() && self.is_outdated(&rows, want) => {
                 Some(ClientRequest::Cards)
             }
             None => None,
@@ -110,7 +111,7 @@ impl Pool {
 
     /// Hears the daemon's answer about its cards.
     pub fn heard_cards(&self, answer: Result<ClientReply, FacilityError>) -> Result<(), FacilityError> {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = self.roster.rows();
         self.take_in_cards(&mut rows, answer)
     }
 
@@ -122,7 +123,7 @@ impl Pool {
         connection: u64,
         answer: Result<(ClientReply, Vec<OwnedFd>), FacilityError>,
     ) -> Result<(), NotSent> {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = self.roster.rows();
         self.take_in_queue(&mut rows, card, domain, connection, answer)
     }
 
@@ -130,60 +131,42 @@ impl Pool {
         // That no card holds the keys of a request is concluded only from a fresh list of cards.
         let is_old =
             || want.tried != 0 && link::tsc() >= rows.asked_tsc.saturating_add(span_tsc(ROWS_FRESH_MIN));
-        !rows.asked || link::tsc() >= self.ask_tsc.load(Ordering::Relaxed) || is_old()
+        !rows.asked || self.roster.is_time_to_ask() || is_old()
     }
 
     /// Whether a card that may serve a request was lost since the daemon told of it: it may be back, with other keys.
     fn is_outdated(&self, rows: &Rows, want: &Want) -> bool {
-        let is_lost = |row: &CardRow| row.state.serves() && !self.is_listed(row.index);
+        let is_lost = |row: &CardRow| row.state.serves() && !self.roster.is_listed(row.index);
         rows.rows.iter().any(|row| is_lost(row) && want.admits(row.index, row.personality))
-    }
-
-    /// Whether a card served when the daemon last told of it, and was not lost since.
-    fn is_listed(&self, card: u32) -> bool {
-        self.ready.load(Ordering::Relaxed) & bit(card) != 0
     }
 
     /// The card that the next queue is made at.
     fn next_card(&self, rows: &Rows, want: &Want, more: More) -> Option<u32> {
-        let (shunned, table) = (self.shunned(), self.read());
+        let (shunned, table) = (self.roster.shunned(), self.read());
         let needs_keys = want.tried != 0 || more == More::WithKeys;
         let suitable = rows
             .rows
             .iter()
-            .filter(|row| self.is_listed(row.index) && want.admits(row.index, row.personality))
+            .filter(|row| self.roster.is_listed(row.index) && want.admits(row.index, row.personality))
             .filter(|row| !needs_keys || row.state == CardState::Ready)
             .filter(|row| shunned.get(&row.index) != Some(&row.generation));
         // Queues without bulk blocks do not count for a long request.
         let is_own = |other: &&Arc<Attached>, card| {
-            other.card == card && other.domain == want.domain && other.has_place_for(want)
+            other.card == card
+                && other.domain == want.domain
+                && other.has_place_for(want)
+                && !other.is_of_no_use(&self.roster)
         };
         let own = |card| table.iter().filter(|other| is_own(other, card)).count();
         let bound = if more == More::Any && want.tried == 0 { QUEUES_PER_CARD_AND_DOMAIN_MAX } else { 1 };
         let places = suitable.filter_map(|row| {
             let own = own(row.index);
             let is_last = !want.registers.is_empty() && row.state == CardState::Sealed;
-            (own < bound).then(|| (is_last, own, want.rank(row.personality), row.queues, row.index))
+            let may_have = own == 0 || self.roster.queues(row.index) < QUEUES_PER_CARD_OF_PROCESS_MAX;
+            (own < bound && may_have)
+                .then(|| (is_last, own, want.rank(row.personality), row.queues, row.index))
         });
         places.min().map(|(.., card)| card)
-    }
-
-    /// Whether the daemon is not to be asked yet, because it did not answer lately.
-    pub(super) fn is_left_in_peace(&self) -> bool {
-        self.is_silent.load(Ordering::Relaxed) && link::tsc() < self.ask_tsc.load(Ordering::Relaxed)
-    }
-
-    /// Notes that the daemon did not answer: it is not asked again for a while where there is another way.
-    fn fell_silent(&self) {
-        self.is_silent.store(true, Ordering::Relaxed);
-        self.ask_tsc.store(after(SILENT_PAUSE), Ordering::Relaxed);
-    }
-
-    /// Notes that the daemon answers again: its list of cards is from before its silence, and due.
-    pub(crate) fn spoke(&self) {
-        if self.is_silent.swap(false, Ordering::Relaxed) {
-            self.ask_tsc.store(link::tsc(), Ordering::Relaxed);
-        }
     }
 
     fn take_in_cards(
@@ -191,29 +174,12 @@ impl Pool {
         rows: &mut Rows,
         answer: Result<ClientReply, FacilityError>,
     ) -> Result<(), FacilityError> {
-        let has_lost = self.has_lost.swap(false, Ordering::Relaxed);
-        rows.asked = true;
-        rows.asked_tsc = link::tsc();
-        rows.answered = answer.is_ok();
-        if answer.is_err() {
-            self.fell_silent();
-        }
-        let answer = answer?;
-        self.is_silent.store(false, Ordering::Relaxed);
-        let ClientReply::Cards(cards) = refusals(ASK_CARDS, answer)? else {
+        let has_lost = self.roster.heard(rows, answer.is_ok());
+        let ClientReply::Cards(cards) = refusals(ASK_CARDS, answer?)? else {
             return Err(unexpected(ASK_CARDS));
         };
-        let ready = cards.iter().filter(|row| row.state.serves());
-        let ready = ready.fold(0, |cards, row| cards | bit(row.index));
-        let is_news = self.ready.swap(ready, Ordering::Relaxed) != ready;
-        rows.fresh = if is_news || has_lost {
-            ROWS_FRESH_MIN
-        } else {
-            (rows.fresh * 2).clamp(ROWS_FRESH_MIN, ROWS_FRESH_MAX)
-        };
-        self.ask_tsc.store(after(rows.fresh), Ordering::Relaxed);
-        self.lose_replaced(&cards);
-        rows.rows = cards;
+        self.roster.take_in(rows, cards, has_lost);
+        self.drop_lost();
         Ok(())
     }
 
@@ -226,8 +192,8 @@ impl Pool {
         answer: Result<(ClientReply, Vec<OwnedFd>), FacilityError>,
     ) -> Result<(), NotSent> {
         match answer {
-            Ok(_) => self.spoke(),
-            Err(_) => self.fell_silent(),
+            Ok(_) => self.roster.spoke(),
+            Err(_) => self.roster.fell_silent(),
         }
         let (answer, descriptors) = answer.map_err(NotSent::Failed)?;
         let (queue, row, slots) = match answer {
@@ -235,7 +201,7 @@ impl Pool {
             ClientReply::Refused(Refusal::NoCardReady | Refusal::NoSuchCard) => {
                 // It was ready a moment ago.
                 rows.asked = false;
-                self.ready.fetch_and(!bit(card), Ordering::Relaxed);
+                self.roster.unlist(card);
                 return Err(NotSent::NotReady);
             }
             answer => {
@@ -265,6 +231,8 @@ impl Pool {
             figures: Arc::new(Figures::new()),
             was_sealed: row.state == CardState::Sealed,
             lost: AtomicBool::new(false),
+            owners: Box::new([const { AtomicU64::new(0) }; QUEUE_SLOTS_MAX]),
+            _counted: Counted::new(&self.roster, row.index),
         };
         let mut table = self.write();
         let same = table.iter().find(|other| (other.card, other.generation) == (row.index, row.generation));

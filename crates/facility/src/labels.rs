@@ -1,8 +1,9 @@
 //! Labels that this process has opened: resolved by the daemon once, then sent as references.
 //!
-//! The table is bounded; the label that was not used for longest gives way. A reference goes stale
-//! when its record is written, deleted or revoked: the card then refuses it, and the label is
-//! opened again, once a request.
+//! Each share of the process ([`crate::cards::shares`]) has a table of the labels that its threads used; what it does
+//! not have it takes from the table of the process, which asks the daemon. The tables are bounded; the label that was
+//! not used for longest gives way. A reference goes stale when its record is written, deleted or revoked: the card then
+//! refuses it, and the label is opened again, once a request.
 
 use crate::control::Opened;
 use std::collections::HashMap;
@@ -54,21 +55,23 @@ impl OpenLabel {
     pub fn refresh<E>(
         &self,
         stale: KeyReference,
-        open: impl FnOnce(&Label) -> Result<Opened, E>,
+        open: impl FnOnce(&Label) -> Result<KeyReference, E>,
     ) -> Result<KeyReference, E> {
         let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
         if *reference == stale {
-            *reference = open(&self.label)?.reference;
+            *reference = open(&self.label)?;
         }
         Ok(*reference)
     }
 }
 
-/// The opened labels of a process.
+/// The opened labels of a process, of one of its shares, or of an event loop.
 #[derive(Default)]
 pub(crate) struct Labels {
     table: RwLock<HashMap<[u8; LABEL_BYTES], Arc<OpenLabel>>>,
     clock: AtomicU64,
+    /// Held while a label is opened for several threads, so that those that need the same one open it once.
+    opening: Mutex<()>,
 }
 
 impl Labels {
@@ -77,7 +80,7 @@ impl Labels {
         &self,
         field: &[u8; LABEL_BYTES],
         label: impl FnOnce() -> Result<Label, E>,
-        open: impl FnOnce(&Label) -> Result<Opened, E>,
+        open: impl FnOnce(&Label) -> Result<KeyReference, E>,
     ) -> Result<Arc<OpenLabel>, E> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
@@ -87,9 +90,8 @@ impl Labels {
         }
         drop(table);
         let label = label()?;
-        let opened = open(&label)?;
-        let entry =
-            Arc::new(OpenLabel { label, reference: Mutex::new(opened.reference), used: AtomicU64::new(now) });
+        let reference = Mutex::new(open(&label)?);
+        let entry = Arc::new(OpenLabel { label, reference, used: AtomicU64::new(now) });
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         while table.len() >= OPEN_LABELS_MAX {
             let Some(oldest) =
@@ -103,6 +105,27 @@ impl Labels {
         Ok(entry)
     }
 
+    /// A label's reference, opened now where it is not yet; by one of the threads that need it.
+    pub fn reference<E>(
+        &self,
+        label: &Label,
+        open: impl FnOnce(&Label) -> Result<KeyReference, E>,
+    ) -> Result<KeyReference, E> {
+        let known = self.table.read().unwrap_or_else(PoisonError::into_inner).contains_key(&label.to_field());
+        let _opening = (!known).then(|| self.opening.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(self.resolve(&label.to_field(), || Ok(label.clone()), open)?.reference())
+    }
+
+    /// A label's reference after this one went stale; opened again unless another thread did that.
+    pub fn renewed<E>(
+        &self,
+        label: &Label,
+        stale: KeyReference,
+        open: impl Fn(&Label) -> Result<KeyReference, E>,
+    ) -> Result<KeyReference, E> {
+        self.resolve(&label.to_field(), || Ok(label.clone()), &open)?.refresh(stale, open)
+    }
+
     /// Forgets a label, so that its next use opens it again.
     pub fn forget(&self, label: &Label) {
         self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&label.to_field());
@@ -114,13 +137,13 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    fn opened(slot: u32) -> Opened {
-        Opened { reference: KeyReference { slot, generation: 1 }, store: Store::Des, token_bytes: 64 }
+    fn opened(slot: u32) -> KeyReference {
+        KeyReference { slot, generation: 1 }
     }
 
     fn resolve(labels: &Labels, text: &str, opens: &Cell<u32>) -> Arc<OpenLabel> {
         let label = Label::new(text).unwrap();
-        let open = |_: &Label| -> Result<Opened, ()> {
+        let open = |_: &Label| -> Result<KeyReference, ()> {
             opens.set(opens.get() + 1);
             Ok(opened(opens.get()))
         };
@@ -166,10 +189,33 @@ mod tests {
     }
 
     #[test]
+    fn a_share_takes_references_from_its_process_and_one_of_them_renews_a_stale_one() {
+        let (process, opens) = (Labels::default(), Cell::new(0));
+        let open = |_: &Label| -> Result<KeyReference, ()> {
+            opens.set(opens.get() + 1);
+            Ok(opened(opens.get()))
+        };
+        let label = Label::new("A.B").unwrap();
+        let shares = [Labels::default(), Labels::default()];
+        let of = |share: &Labels| {
+            let ask = |label: &Label| process.reference(label, open);
+            share.resolve(&label.to_field(), || Ok(label.clone()), ask).unwrap()
+        };
+        let [first, second] = shares.each_ref().map(of);
+        assert_eq!((first.reference(), second.reference(), opens.get()), (opened(1), opened(1), 1));
+        for entry in [&first, &second, &first] {
+            let fresh = entry.refresh(opened(1), |label| process.renewed(label, opened(1), open)).unwrap();
+            assert_eq!((fresh, opens.get()), (opened(2), 2));
+        }
+    }
+
+    #[test]
     fn a_failed_opening_leaves_nothing() {
         let labels = Labels::default();
         let label = Label::new("A").unwrap();
-        assert!(labels.resolve(&label.to_field(), || Ok(label.clone()), |_| Err::<Opened, _>(5)).is_err());
+        assert!(
+            labels.resolve(&label.to_field(), || Ok(label.clone()), |_| Err::<KeyReference, _>(5)).is_err()
+        );
         assert!(labels.table.read().unwrap().is_empty());
     }
 }
