@@ -73,6 +73,9 @@ pub fn run(
     if options.has(Part::Queues) {
         rows.extend(queues::promised::run(options, stop, progress)?);
     }
+    if options.has(Part::Scale) {
+        rows.extend(queues::promised::scale::run(options, stop, progress)?);
+    }
     if options.has(Part::Kills) && options.filter.is_none() {
         rows.extend(faults::run(options.kill_seconds, stop, progress)?);
     }

@@ -77,6 +77,28 @@ fn a_lonely_key_and_every_way_of_waiting_are_measured() {
 }
 
 #[test]
+fn threads_and_tickets_are_measured_beside_fewer() {
+    for (group, count) in [("threads of one process", 2), ("tickets over cards", 2)] {
+        let rows = rows_of("scale", group);
+        assert_eq!(rows.len(), count, "{group}");
+        rows.iter().for_each(is_compared);
+        assert!(rows.iter().all(|row| !row["promise"].is_null()), "{group}");
+    }
+    if std::thread::available_parallelism().unwrap().get() >= 4 {
+        let growth = rows_of("scale", "growth with threads");
+        assert!(!growth.is_empty());
+        return growth.iter().for_each(is_compared);
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_cryptand-lab"))
+        .args(["bench", "--only", "scale", "--filter", "growth with threads"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && error.contains("needs 4 processors"), "{error}");
+}
+
+#[test]
 fn tenants_are_measured_side_by_side() {
     let fairness = rows("fairness");
     assert_eq!(fairness.len(), 9);

@@ -49,6 +49,8 @@ pub enum BenchPart {
     Rates,
     /// Cards that are full, shared, limited, unequal or called by one job
     Queues,
+    /// Threads, tickets and cards of one process, beside fewer of them
+    Scale,
     /// Cards killed one after the other under full load
     Kills,
     /// OpenPGP files compared with gpg, sq and rPGP

@@ -27,7 +27,7 @@ pub struct Speed {
     #[arg(long, default_value_t = 1.0, value_name = "S")]
     pub seconds: f64,
     /// Threads of the caller, among which the jobs are divided
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long = "threads", visible_alias = "processors", default_value_t = 1, value_name = "N")]
     pub processors: usize,
     /// Cards to spread over (interface card)
     #[arg(long, default_value_t = 1, value_name = "N")]

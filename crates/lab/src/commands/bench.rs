@@ -22,7 +22,9 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
     spinner.finish_and_clear();
     let measures = measured?;
     if measures.iter().all(|measure| measure.is_note()) {
-        return Err(nothing_measured(bench));
+        // What a part says instead of figures; the engine's remarks stand beside some.
+        let said = measures.iter().find(|note| note.part != BenchPart::Engine);
+        return Err(said.map_or_else(|| nothing_measured(bench), |note| Failure::Usage(note.case.clone())));
     }
     if let Some(folder) = &bench.write {
         lab::promises::write(&measures, folder)?;

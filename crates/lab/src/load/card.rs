@@ -175,7 +175,7 @@ impl Slots<'_> {
         }
         let (mut answered, mut from, mut to) = (0, opens, opens);
         while answered < tickets.len() {
-            let Some(first) = Ticket::wait_any(&mut tickets) else { break };
+            let Some(index) = Ticket::wait_any(&mut tickets) else { break };
             let now = Instant::now();
             if !is_open && now >= opens {
                 (is_open, begin_s) = (true, thread_seconds());
@@ -183,37 +183,30 @@ impl Slots<'_> {
             if context.window.is_some() && now >= closes && end_s.is_none() {
                 end_s = Some(thread_seconds());
             }
-            // All other answers that are ready are taken in the same round: the lowest job must not starve the rest.
-            for index in (first..tickets.len()).chain(0..first) {
-                if index != first && !tickets[index].is_done() {
-                    continue;
-                }
-                let Some(result) = tickets[index].try_wait_into(&mut reply) else { continue };
-                result.map_err(failed)?;
-                let now = Instant::now();
-                let (before, card) = sent[index];
-                if now >= closes {
-                    answered += 1;
-                } else {
-                    let (job, ticket) = (&jobs[index], &mut tickets[index]);
-                    self.when_free(context, || self.facility.submit_into(ticket, DOMAIN, &job.arguments()))?;
-                    sent[index] = (now, tickets[index].card());
-                }
-                // The answer is compared while the card works on the next request.
-                let compared = jobs[index].check(self.engine, self.workload, self.first + index, &reply)?;
-                outcome.answers_compared += u64::from(compared);
-                if now < opens {
-                    from = now;
-                } else if now < closes || context.window.is_none() {
-                    to = now;
-                    outcome.record(now - before);
-                    outcome.operations += 1;
-                    if let Some(card) = card.filter(|_| context.window.is_some()) {
-                        *outcome.by_card.entry(card).or_default() += 1;
-                    }
-                }
-                context.go_on()?;
+            let Some(result) = tickets[index].try_wait_into(&mut reply) else { continue };
+            result.map_err(failed)?;
+            let (before, card) = sent[index];
+            if now >= closes {
+                answered += 1;
+            } else {
+                let (job, ticket) = (&jobs[index], &mut tickets[index]);
+                self.when_free(context, || self.facility.submit_into(ticket, DOMAIN, &job.arguments()))?;
+                sent[index] = (now, tickets[index].card());
             }
+            // The answer is compared while the card works on the next request.
+            let compared = jobs[index].check(self.engine, self.workload, self.first + index, &reply)?;
+            outcome.answers_compared += u64::from(compared);
+            if now < opens {
+                from = now;
+            } else if now < closes || context.window.is_none() {
+                to = now;
+                outcome.record(now - before);
+                outcome.operations += 1;
+                if let Some(card) = card.filter(|_| context.window.is_some()) {
+                    *outcome.by_card.entry(card).or_default() += 1;
+                }
+            }
+            context.go_on()?;
         }
         outcome.seconds = (to - from).as_secs_f64();
         outcome.caller_s = end_s.unwrap_or_else(thread_seconds) - begin_s;

@@ -8,7 +8,7 @@ use crate::experiment::promise::Other;
 use crate::kit::machine::{Machine, unix_seconds, utc_text};
 use crate::load::LabError;
 use crate::openpgp::promised;
-use crate::queues::promised::{CALLER, CARD, Effort};
+use crate::queues::promised::{CALLER, CARD, Effort, scale};
 use crate::{ipsec, payments, tls};
 use std::fmt::Write;
 use std::fs;
@@ -36,6 +36,7 @@ pub fn table(measures: &Measures) -> String {
             | Part::Cards
             | Part::Rates
             | Part::Queues
+            | Part::Scale
             | Part::Kills
             | Part::Openpgp
             | Part::Tls
@@ -279,7 +280,7 @@ const fn section(part: Part, columns: &'static [Column], text: fn(&Options) -> S
     Section { part, of: |_| true, text, columns }
 }
 
-const SECTIONS: [Section; 12] = [
+const SECTIONS: [Section; 13] = [
     section(
         Part::Timing,
         &[
@@ -347,6 +348,18 @@ const SECTIONS: [Section; 12] = [
                 .to_owned()
             },
         )
+    },
+    Section {
+        of: |row| !row.is_note(),
+        ..section(Part::Scale, BOUNDED, |options| {
+            let Effort { rounds, seconds } = scale::effort(options);
+            format!(
+                "## Threads, tickets and cards\n\n{rounds} rounds of {seconds} s for each side, in turn. One process calls \
+             coprocessors of its own home; each thread keeps its part of the jobs in flight. Rates of more threads or cards \
+             than there are processors show what that costs, not what more processors would give; rows of linear growth \
+             need four processors."
+            )
+        })
     },
     section(Part::Kills, BOTH_SIDES, |options| {
         format!(

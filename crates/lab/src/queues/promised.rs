@@ -10,6 +10,7 @@ mod hostile;
 mod jobs;
 mod loops;
 mod poll;
+pub(crate) mod scale;
 mod tenants;
 mod unequal;
 
