@@ -3,6 +3,7 @@
 mod cards;
 mod clients;
 mod daemon;
+mod examples;
 mod hostile;
 mod input;
 mod lab;
