@@ -1,13 +1,14 @@
 //! Opened labels: which tenant has which entry of the key table.
 //!
 //! An entry belongs to one tenant and one label. It is made at the first opening, reused by every
-//! later one, and removed when its record changes or is deleted, or when the table is full and its tenant
-//! is not connected. This is pure bookkeeping: the caller writes the table itself.
+//! later one, and removed when its record changes or is deleted, when the table is full and its tenant
+//! is not connected, or when its tenant needs the place for another label and has asked for this one
+//! longest ago. This is pure bookkeeping: the caller writes the table itself.
 
 use crate::access::ADMINISTRATORS_LABELS;
 use link::key_table_units;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use wire::bounds::KEY_TABLE_ENTRIES;
 use wire::control::Store;
 use wire::uses::Uses;
@@ -62,13 +63,28 @@ impl OpenLabel {
 /// All opened labels of a home, at most [`KEY_TABLE_ENTRIES`].
 pub struct OpenLabels {
     entries: HashMap<(u32, Label), OpenLabel>,
+    /// When each entry was last asked for, as a count of questions, and of each tenant the labels in that order.
+    asked: HashMap<(u32, Label), u64>,
+    in_order: HashMap<u32, BTreeMap<u64, Label>>,
+    questions: u64,
+    /// Units of each tenant, and of each user that opened labels as a guest.
+    units_of_tenant: HashMap<u32, usize>,
+    units_of_user: HashMap<u32, usize>,
     /// Which units of the key table belong to an entry.
     taken: Box<[bool; KEY_TABLE_ENTRIES]>,
 }
 
 impl Default for OpenLabels {
     fn default() -> Self {
-        Self { entries: HashMap::new(), taken: Box::new([false; KEY_TABLE_ENTRIES]) }
+        Self {
+            entries: HashMap::new(),
+            asked: HashMap::new(),
+            in_order: HashMap::new(),
+            questions: 0,
+            units_of_tenant: HashMap::new(),
+            units_of_user: HashMap::new(),
+            taken: Box::new([false; KEY_TABLE_ENTRIES]),
+        }
     }
 }
 
@@ -96,7 +112,88 @@ impl OpenLabels {
             && !run.contains(&true)
         {
             run.fill(true);
+            self.asked_for(open.tenant, &open.label);
+            let (units, tenant) = (open.units().len(), open.tenant);
+            *self.units_of_tenant.entry(tenant).or_default() += units;
+            if let Opener::Guest(Some(user)) = open.opener {
+                *self.units_of_user.entry(user).or_default() += units;
+            }
             self.entries.insert((open.tenant, open.label.clone()), open);
+        }
+    }
+
+    /// Notes that a tenant has asked for its entry of a label.
+    pub fn asked_for(&mut self, tenant: u32, label: &Label) {
+        self.questions += 1;
+        let order = self.in_order.entry(tenant).or_default();
+        if let Some(before) = self.asked.insert((tenant, label.clone()), self.questions) {
+            order.remove(&before);
+        }
+        order.insert(self.questions, label.clone());
+    }
+
+    /// Gives up the tenant's entry that was asked for longest ago, of those that may give way; the caller revokes it in
+    /// the table. `None` if the tenant has no such entry.
+    pub fn take_oldest(
+        &mut self,
+        tenant: u32,
+        may_give_way: impl Fn(&OpenLabel) -> bool,
+    ) -> Option<OpenLabel> {
+        let label = self.oldest(tenant, may_give_way)?.label.clone();
+        let open = self.entries.remove(&(tenant, label))?;
+        self.gone(&open);
+        Some(open)
+    }
+
+    /// Whether a token of this length would find a place if all entries of the tenant went that may give way, and how
+    /// many units those have.
+    pub fn would_fit(
+        &self,
+        tenant: u32,
+        may_give_way: impl Fn(&OpenLabel) -> bool,
+        token_bytes: usize,
+        opener: Opener,
+    ) -> (bool, usize) {
+        let mut taken = self.taken.clone();
+        let mut units = 0;
+        let of_tenant = self.entries.values().filter(|open| open.tenant == tenant && may_give_way(open));
+        for open in of_tenant {
+            taken[open.units()].fill(false);
+            units += open.units().len();
+        }
+        let mut runs = taken[..opener.units()].windows(key_table_units(token_bytes));
+        (runs.any(|run| !run.contains(&true)), units)
+    }
+
+    /// The tenant's entry that was asked for longest ago, of those that may give way.
+    pub fn oldest(&self, tenant: u32, may_give_way: impl Fn(&OpenLabel) -> bool) -> Option<&OpenLabel> {
+        let find =
+            |label: &Label| self.entries.get(&(tenant, label.clone())).filter(|open| may_give_way(open));
+        self.in_order.get(&tenant)?.values().find_map(find)
+    }
+
+    /// Forgets where an entry that was removed lay, and when it was asked for.
+    fn gone(&mut self, open: &OpenLabel) {
+        self.taken[open.units()].fill(false);
+        let units = open.units().len();
+        let less = |units_of: &mut HashMap<u32, usize>, whose: u32| {
+            if let Some(count) = units_of.get_mut(&whose) {
+                *count -= units;
+                if *count == 0 {
+                    units_of.remove(&whose);
+                }
+            }
+        };
+        less(&mut self.units_of_tenant, open.tenant);
+        if let Opener::Guest(Some(user)) = open.opener {
+            less(&mut self.units_of_user, user);
+        }
+        let Some(asked) = self.asked.remove(&(open.tenant, open.label.clone())) else { return };
+        if let Some(order) = self.in_order.get_mut(&open.tenant) {
+            order.remove(&asked);
+            if order.is_empty() {
+                self.in_order.remove(&open.tenant);
+            }
         }
     }
 
@@ -133,13 +230,12 @@ impl OpenLabels {
 
     /// Units of the key table that a tenant's labels take: one for each but those with the longest tokens.
     pub fn of_tenant(&self, tenant: u32) -> usize {
-        self.entries.values().filter(|open| open.tenant == tenant).map(|open| open.units().len()).sum()
+        self.units_of_tenant.get(&tenant).copied().unwrap_or(0)
     }
 
     /// Units of the key table taken by labels that guests with this user id opened, of all tenants together.
     pub fn of_user(&self, user: u32) -> usize {
-        let opener = Opener::Guest(Some(user));
-        self.entries.values().filter(|open| open.opener == opener).map(|open| open.units().len()).sum()
+        self.units_of_user.get(&user).copied().unwrap_or(0)
     }
 
     /// Number of opened labels.
@@ -154,7 +250,7 @@ impl OpenLabels {
 
     fn take(&mut self, which: impl Fn(&OpenLabel) -> bool) -> Vec<OpenLabel> {
         let taken: Vec<_> = self.entries.extract_if(|_, open| which(open)).map(|(_, open)| open).collect();
-        taken.iter().for_each(|open| self.taken[open.units()].fill(false));
+        taken.iter().for_each(|open| self.gone(open));
         taken
     }
 }
@@ -196,6 +292,49 @@ mod tests {
         );
         assert!(labels.find(1, &Label::new("K1").unwrap()).is_some());
         assert!(labels.find(0, &Label::new("K0").unwrap()).is_none());
+    }
+
+    #[test]
+    fn of_a_tenants_entries_the_one_asked_for_longest_ago_gives_way() {
+        let mut labels = OpenLabels::default();
+        for (tenant, label) in [(1, "A"), (2, "A"), (1, "B"), (1, "C")] {
+            let slot = labels.vacant(64, Opener::Administrator).unwrap();
+            labels.insert(open(slot, tenant, label));
+        }
+        labels.asked_for(1, &Label::new("A").unwrap());
+        let oldest = |labels: &mut OpenLabels, not: &str| {
+            let open = labels.take_oldest(1, |open| open.label.as_str() != not)?;
+            assert_eq!(open.tenant, 1);
+            Some(open.label.to_string())
+        };
+        assert_eq!(oldest(&mut labels, "B").as_deref(), Some("C"));
+        assert_eq!(labels.vacant(64, Opener::Administrator), Some(3));
+        assert_eq!(oldest(&mut labels, "").as_deref(), Some("B"));
+        assert_eq!(oldest(&mut labels, "").as_deref(), Some("A"));
+        assert_eq!(oldest(&mut labels, ""), None);
+        assert_eq!((labels.len(), labels.of_tenant(2)), (1, 1));
+        // Nothing is left of what is gone.
+        assert_eq!((labels.asked.len(), labels.in_order.len()), (1, 1));
+    }
+
+    #[test]
+    fn what_would_make_room_is_weighed_before_anything_goes() {
+        let (mut labels, guest) = (OpenLabels::default(), Opener::Guest(Some(7)));
+        // Those of tenant 1 and those of tenant 2 in turn, up to the administrators' part.
+        for index in 0..KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS {
+            let slot = labels.vacant(64, guest).unwrap();
+            labels.insert(OpenLabel {
+                opener: guest,
+                ..open(slot, 1 + index as u32 % 2, &format!("K{index}"))
+            });
+        }
+        let of_one = (KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS) / 2;
+        assert_eq!(labels.would_fit(1, |_| true, 64, guest), (true, of_one));
+        // A long token needs a run, which neighbours' entries break.
+        assert_eq!(labels.would_fit(1, |_| true, 5000, guest), (false, of_one));
+        assert_eq!(labels.would_fit(1, |_| false, 64, guest), (false, 0));
+        assert_eq!(labels.oldest(1, |_| true).unwrap().label.as_str(), "K0");
+        assert_eq!(labels.len(), KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS);
     }
 
     #[test]
@@ -258,6 +397,11 @@ mod tests {
                 prop_assert_eq!(units.iter().collect::<HashSet<_>>().len(), units.len());
                 prop_assert_eq!(labels.taken.iter().filter(|taken| **taken).count(), units.len());
                 prop_assert!(units.iter().all(|unit| labels.taken[*unit]));
+                for tenant in 0..3 {
+                    let of_tenant = labels.entries.values().filter(|open| open.tenant == tenant);
+                    prop_assert_eq!(labels.of_tenant(tenant), of_tenant.map(|open| open.units().len()).sum::<usize>());
+                }
+                prop_assert_eq!(labels.in_order.values().map(BTreeMap::len).sum::<usize>(), labels.len());
             }
         }
     }

@@ -398,7 +398,7 @@ fn a_record_that_changed_unseen_is_revoked_by_the_next_daemon() {
 }
 
 #[test]
-fn a_full_key_table_is_refused_by_name() {
+fn in_a_full_key_table_the_label_asked_for_longest_ago_gives_way() {
     let place = Place::new();
     let name = |index| label(&format!("K{index}"));
     {
@@ -406,7 +406,7 @@ fn a_full_key_table_is_refused_by_name() {
         drop(daemon::store::SqliteStore::open(&place.home.key_store()).unwrap());
         let store = rusqlite::Connection::open(place.home.key_store()).unwrap();
         store.execute_batch("BEGIN").unwrap();
-        for index in 0..=KEY_TABLE_ENTRIES {
+        for index in 0..KEY_TABLE_ENTRIES + 2 {
             let values = (name(index).to_string(), des_token(1));
             store
                 .execute(
@@ -419,15 +419,26 @@ fn a_full_key_table_is_refused_by_name() {
     }
     let _daemon = place.start();
     let client = place.client();
-    let open = |index| client.ask(ClientRequest::OpenLabel { label: name(index) });
-    for index in 0..KEY_TABLE_ENTRIES {
-        opened(&open(index));
-    }
-    let full = Refusal::Full { what: "opened labels".into(), limit: KEY_TABLE_ENTRIES as u64 };
-    assert_eq!(open(KEY_TABLE_ENTRIES), ClientReply::Refused(full));
-    // A record that goes gives its entry up.
+    let open = |index| opened(&client.ask(ClientRequest::OpenLabel { label: name(index) }));
+    let references: Vec<KeyReference> = (0..KEY_TABLE_ENTRIES).map(open).collect();
+    let table = std::fs::File::open(place.home.key_table()).unwrap();
+    let table = KeyTableView::join(table.as_fd()).unwrap();
+    let is_open = |reference| table.read(reference, client.tenant, &mut Vec::new()).is_ok();
+    assert!(references.iter().all(|reference| is_open(*reference)));
+    // The first is asked for again, so the second is the oldest.
+    assert_eq!(open(0), references[0]);
+    open(KEY_TABLE_ENTRIES);
+    let gone = |references: &[KeyReference]| -> Vec<usize> {
+        (0..references.len()).filter(|index| !is_open(references[*index])).collect()
+    };
+    assert_eq!(gone(&references), [1]);
+    // It comes back at another's cost, and what named it before stays stale.
+    assert_ne!(open(1), references[1]);
+    assert_eq!(gone(&references), [1, 2]);
+    // A record that goes gives its entry up: nothing else has to.
     assert_eq!(client.ask(calls::delete("K7", true)), calls::DONE);
-    opened(&open(KEY_TABLE_ENTRIES));
+    open(KEY_TABLE_ENTRIES + 1);
+    assert_eq!(gone(&references), [1, 2, 7]);
 }
 
 #[test]

@@ -275,7 +275,9 @@ impl Facility {
         }
     }
 
-    /// Opens a label now rather than at its first use in a request.
+    /// Opens a label now rather than at its first use in a request. A request that names the key by the reference that
+    /// this returns fails with [`FacilityError::StaleKey`] once the record is written, deleted, or gives way to other
+    /// labels of the tenant; one that names the label opens it again.
     ///
     /// # Errors
     /// [`FacilityError::Refused`] with the codes of the verb, such as 8/30 for an unknown label.

@@ -2,14 +2,15 @@
 //!
 //! Each share of the process ([`crate::cards::shares`]) has a table of the labels that its threads used; what it does
 //! not have it takes from the table of the process, which asks the daemon. The tables are bounded; the label that was
-//! not used for longest gives way. A reference goes stale when its record is written, deleted or revoked: the card then
-//! refuses it, and the label is opened again, once a request.
+//! not used for longest, more or less, gives way. A reference goes stale when its record is written, deleted or
+//! revoked, or when its entry gave way in the daemon: the card then refuses it, and the label is opened again, a few
+//! times a request.
 
 use crate::control::Opened;
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use wire::bounds::{LABEL_BYTES, OPEN_LABELS_MAX};
+use wire::bounds::{KEY_TABLE_ENTRIES, LABEL_BYTES};
 use wire::control::Store;
 use wire::{KeyReference, Label};
 
@@ -18,9 +19,12 @@ pub(crate) struct OpenLabel {
     /// The label.
     pub label: Label,
     reference: Mutex<KeyReference>,
-    used: AtomicU64,
+    /// Whether it was used since it last could have given way.
+    is_used: AtomicBool,
 }
 
+/// Upper bound of the labels in a table: as many as a home has places for.
+const LABELS_MAX: usize = KEY_TABLE_ENTRIES;
 /// Placeholder for the reference of a label that is not opened yet: no generation of a key is 0.
 const UNOPENED: KeyReference = KeyReference { slot: u32::MAX, generation: 0 };
 
@@ -65,11 +69,35 @@ impl OpenLabel {
     }
 }
 
+#[derive(Default)]
+struct Table {
+    labels: HashMap<[u8; LABEL_BYTES], Arc<OpenLabel>>,
+    /// The order in which labels may give way; those that were used meanwhile go to the end. Labels that are forgotten
+    /// stay here until their turn comes.
+    order: VecDeque<[u8; LABEL_BYTES]>,
+}
+
+impl Table {
+    fn insert(&mut self, field: &[u8; LABEL_BYTES], label: &Arc<OpenLabel>) {
+        // A label that was used goes to the end once, so that this ends after two turns of all at most.
+        while self.labels.len() >= LABELS_MAX || self.order.len() >= 2 * LABELS_MAX {
+            let Some(oldest) = self.order.pop_front() else { break };
+            match self.labels.get(&oldest) {
+                Some(label) if label.is_used.swap(false, Ordering::Relaxed) => self.order.push_back(oldest),
+                Some(_) => drop(self.labels.remove(&oldest)),
+                None => {}
+            }
+        }
+        if self.labels.insert(*field, Arc::clone(label)).is_none() {
+            self.order.push_back(*field);
+        }
+    }
+}
+
 /// The opened labels of a process, of one of its shares, or of an event loop.
 #[derive(Default)]
 pub(crate) struct Labels {
-    table: RwLock<HashMap<[u8; LABEL_BYTES], Arc<OpenLabel>>>,
-    clock: AtomicU64,
+    table: RwLock<Table>,
     /// Held while a label is opened for several threads, so that those that need the same one open it once.
     opening: Mutex<()>,
 }
@@ -82,26 +110,18 @@ impl Labels {
         label: impl FnOnce() -> Result<Label, E>,
         open: impl FnOnce(&Label) -> Result<KeyReference, E>,
     ) -> Result<Arc<OpenLabel>, E> {
-        let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = table.get(field) {
-            found.used.store(now, Ordering::Relaxed);
+        if let Some(found) = table.labels.get(field) {
+            if !found.is_used.load(Ordering::Relaxed) {
+                found.is_used.store(true, Ordering::Relaxed);
+            }
             return Ok(found.clone());
         }
         drop(table);
         let label = label()?;
         let reference = Mutex::new(open(&label)?);
-        let entry = Arc::new(OpenLabel { label, reference, used: AtomicU64::new(now) });
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        while table.len() >= OPEN_LABELS_MAX {
-            let Some(oldest) =
-                table.iter().min_by_key(|(_, entry)| entry.used.load(Ordering::Relaxed)).map(|(key, _)| *key)
-            else {
-                break;
-            };
-            table.remove(&oldest);
-        }
-        table.insert(*field, entry.clone());
+        let entry = Arc::new(OpenLabel { label, reference, is_used: AtomicBool::new(false) });
+        self.table.write().unwrap_or_else(PoisonError::into_inner).insert(field, &entry);
         Ok(entry)
     }
 
@@ -111,7 +131,8 @@ impl Labels {
         label: &Label,
         open: impl FnOnce(&Label) -> Result<KeyReference, E>,
     ) -> Result<KeyReference, E> {
-        let known = self.table.read().unwrap_or_else(PoisonError::into_inner).contains_key(&label.to_field());
+        let is_known = |table: &Table| table.labels.contains_key(&label.to_field());
+        let known = is_known(&self.table.read().unwrap_or_else(PoisonError::into_inner));
         let _opening = (!known).then(|| self.opening.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(self.resolve(&label.to_field(), || Ok(label.clone()), open)?.reference())
     }
@@ -128,7 +149,7 @@ impl Labels {
 
     /// Forgets a label, so that its next use opens it again.
     pub fn forget(&self, label: &Label) {
-        self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&label.to_field());
+        self.table.write().unwrap_or_else(PoisonError::into_inner).labels.remove(&label.to_field());
     }
 }
 
@@ -164,7 +185,7 @@ mod tests {
     #[test]
     fn the_label_unused_for_longest_gives_way() {
         let (labels, opens) = (Labels::default(), Cell::new(0));
-        for number in 0..OPEN_LABELS_MAX {
+        for number in 0..LABELS_MAX {
             resolve(&labels, &format!("L{number}"), &opens);
         }
         resolve(&labels, "L0", &opens);
@@ -175,6 +196,18 @@ mod tests {
         assert_eq!(opens.get(), before);
         resolve(&labels, "L1", &opens);
         assert_eq!(opens.get(), before + 1);
+    }
+
+    #[test]
+    fn labels_that_are_opened_and_forgotten_without_end_take_no_more_room() {
+        let (labels, opens) = (Labels::default(), Cell::new(0));
+        for number in 0..5 * LABELS_MAX {
+            let name = format!("L{}", number % 3);
+            resolve(&labels, &name, &opens);
+            labels.forget(&Label::new(&name).unwrap());
+        }
+        let table = labels.table.read().unwrap();
+        assert!(table.labels.is_empty() && table.order.len() <= 2 * LABELS_MAX, "{}", table.order.len());
     }
 
     #[test]
@@ -216,6 +249,6 @@ mod tests {
         assert!(
             labels.resolve(&label.to_field(), || Ok(label.clone()), |_| Err::<KeyReference, _>(5)).is_err()
         );
-        assert!(labels.table.read().unwrap().is_empty());
+        assert!(labels.table.read().unwrap().labels.is_empty());
     }
 }

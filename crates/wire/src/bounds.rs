@@ -91,8 +91,6 @@ pub const KEY_TABLE_ENTRIES: usize = 4096;
 /// Length of one unit of a key table. An entry takes as many units as its token needs: one up to
 /// 3,968 bytes.
 pub const KEY_TABLE_UNIT_BYTES: usize = 4096;
-/// Labels that one client keeps resolved.
-pub const OPEN_LABELS_MAX: usize = 1024;
 /// Longest control-plane message.
 pub const CONTROL_BYTES_MAX: usize = 64 * 1024;
 /// Longest payload of a call to the daemon, and of its answer: a message less its other fields.

@@ -519,3 +519,37 @@ fn the_owners_user_id_in_a_container_has_a_guests_rights() {
     attacks(&inside);
     place.owner.shutdown(true).unwrap();
 }
+
+/// More labels than a tenant has places for, through two of its processes: what was asked for longest ago gives way and
+/// comes back, and a neighbour keeps its own.
+#[test]
+fn a_tenant_uses_more_labels_than_it_has_places_for() {
+    const PLACES: usize = 1_024;
+    const LABELS: usize = PLACES + 80;
+    let place = Place::new(|_| ());
+    let name = |index: usize| format!("SHOP.K{index}");
+    for index in 0..LABELS {
+        place.owner.record_create(Store::Des, &label(&name(index)), &place.token).unwrap();
+    }
+    let [one, other] = [place.of(SHOP), place.of(SHOP)];
+    let bank = place.of(BANK);
+    let neighbours = bank.open_label(&label("BANK.MAC")).unwrap().reference;
+    let expected = expected_mac(TEXT);
+    let mac = |shop: &Facility, index| {
+        let field = label(&name(index)).to_field();
+        shop.ask(0, &mac_request(&field, TEXT)).unwrap().into_reply()
+    };
+    // References that one process keeps give way to those of the other.
+    (0..200).for_each(|index| assert_eq!(mac_of(&mac(&one, index)), expected, "{index}"));
+    (0..LABELS).for_each(|index| assert_eq!(mac_of(&mac(&other, index)), expected, "{index}"));
+    (0..LABELS).rev().for_each(|index| assert_eq!(mac_of(&mac(&one, index)), expected, "{index}"));
+    // The neighbour's reference of before names its key.
+    let by_reference =
+        mac_generate::Ask { key_identifier: Key::Reference(neighbours), ..mac_request(&[], TEXT) };
+    assert_eq!(mac_of(&bank.ask(0, &by_reference).unwrap()), expected);
+    // A key that is deleted while its entry gives way is never used again.
+    place.owner.record_delete(Store::Des, &label(&name(5)), false).unwrap();
+    for shop in [&one, &other] {
+        assert_eq!(mac(shop, 5).codes(), code::LABEL_NOT_FOUND);
+    }
+}

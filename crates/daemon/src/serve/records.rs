@@ -326,6 +326,7 @@ impl Daemon {
         }
         if let Some(open) = self.labels.find(tenant, &label) {
             let reply = opened(open);
+            self.labels.asked_for(tenant, &label);
             self.reply(client, &reply, &[]);
             return Ok(());
         }
@@ -370,6 +371,7 @@ impl Daemon {
         {
             self.revoke_absent();
         }
+        self.make_room(opener, tenant, token.len());
         self.check_labels(opener, tenant, units)?;
         let uses = self.uses_of_entry(tenant, &label);
         if uses.is_none() {
@@ -385,6 +387,52 @@ impl Daemon {
         let reply = opened(&open);
         self.labels.insert(open);
         Ok(reply)
+    }
+
+    /// Gives up entries of a tenant, those asked for longest ago first, until a token of this length finds a place;
+    /// none if it finds no place even so. A guest gives up none that an administrator opened, and one whose user has
+    /// too many only its user's own.
+    fn make_room(&mut self, opener: Opener, tenant: u32, token_bytes: usize) {
+        let units = link::key_table_units(token_bytes);
+        let has_room = |server: &Self| {
+            server.check_labels(opener, tenant, units).is_ok()
+                && server.labels.vacant(token_bytes, opener).is_some()
+        };
+        if has_room(self) {
+            return;
+        }
+        let is_tenants = self.labels.of_tenant(tenant) + units > GUEST_LABELS_MAX;
+        let is_users = self.check_labels(opener, tenant, units).is_err() && !is_tenants;
+        let may_give_way = |open: &OpenLabel| match opener {
+            Opener::Administrator => true,
+            Opener::Guest(_) if is_users => open.opener == opener,
+            Opener::Guest(_) => open.opener != Opener::Administrator,
+        };
+        // One entry nearly always makes room for one; where it does not, all that may go are weighed first.
+        let oldest = self.labels.oldest(tenant, may_give_way);
+        let is_one_enough = oldest.is_some_and(|oldest| {
+            link::key_table_units(oldest.token_bytes as usize) == units
+                && (opener == Opener::Administrator || self.labels.of_tenant(tenant) <= GUEST_LABELS_MAX)
+        });
+        if !is_one_enough {
+            let (fits, going) = self.labels.would_fit(tenant, may_give_way, token_bytes, opener);
+            let is_below = |of: usize, most: usize| of - going.min(of) + units <= most;
+            let user_fits = match opener {
+                Opener::Guest(Some(user)) if is_users => {
+                    is_below(self.labels.of_user(user), GUEST_USER_LABELS_MAX)
+                }
+                _ => true,
+            };
+            let tenant_fits =
+                opener == Opener::Administrator || is_below(self.labels.of_tenant(tenant), GUEST_LABELS_MAX);
+            if !(fits && user_fits && tenant_fits) {
+                return;
+            }
+        }
+        while !has_room(self) {
+            let Some(oldest) = self.labels.take_oldest(tenant, may_give_way) else { return };
+            self.revoke_taken(&[oldest]);
+        }
     }
 
     fn revoke(&mut self, label: &Label) {
