@@ -94,6 +94,7 @@ pub(crate) struct Surroundings<'a> {
     pub pool: &'a Pool,
     /// The labels of the thread's share.
     pub labels: &'a Labels,
+    /// The labels that any thread has opened.
     pub process_labels: &'a Labels,
     /// Held while the one suspect is in flight.
     pub alone: &'a Mutex<()>,

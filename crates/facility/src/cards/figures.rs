@@ -1,4 +1,5 @@
-//! What this process remembers about one card: figures of its status page, and the number of its own requests there.
+//! What a share of this process remembers about one card: figures of its status page, and the number of its own
+//! requests there. Other shares are others, as other processes are.
 //!
 //! A card writes its page once a pass, and every cache line of it must come from another processor. So a page is
 //! read about once a pass, and between two readings a choice costs only loads from this process's memory:
@@ -68,7 +69,7 @@ struct Service {
     together: AtomicU64,
 }
 
-/// What is remembered about one process of a card. All threads share it: each word is independent, and a
+/// What is remembered about one process of a card. The threads of a share share it: each word is independent, and a
 /// mix of words from two moments only costs a request a worse choice.
 #[derive(Debug)]
 pub(crate) struct Figures {

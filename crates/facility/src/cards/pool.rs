@@ -135,29 +135,23 @@ impl Attached {
 
     /// Whether a slot is answered whose request is the thread's.
     pub fn has_answer_of(&self, thread: u32) -> bool {
-        let mut answered = self.queue.uncollected();
-        while answered != 0 {
-            let owner = &self.owners[answered.trailing_zeros() as usize % QUEUE_SLOTS_MAX];
-            if owner.load(Ordering::Relaxed) >> 32 == u64::from(thread) {
-                return true;
-            }
-            answered &= answered - 1;
-        }
-        false
+        self.answered_of(thread).next().is_some()
     }
 
-    /// Finds the slots that are answered, and whose requests are the thread's; whether there are any.
-    fn answered_of(&self, thread: u32, found: &mut AnsweredSlots) -> bool {
+    /// The slots that are answered, and whose requests are the thread's.
+    fn answered_of(&self, thread: u32) -> impl Iterator<Item = AnsweredSlot> {
         let mut answered = self.queue.uncollected();
-        while answered != 0 {
-            let slot = answered.trailing_zeros();
-            let owner = self.owners[slot as usize % QUEUE_SLOTS_MAX].load(Ordering::Relaxed);
-            if owner >> 32 == u64::from(thread) {
-                found.push(AnsweredSlot { queue: self, slot, owner });
+        std::iter::from_fn(move || {
+            while answered != 0 {
+                let slot = answered.trailing_zeros();
+                answered &= answered - 1;
+                let owner = self.owners[slot as usize % QUEUE_SLOTS_MAX].load(Ordering::Relaxed);
+                if owner >> 32 == u64::from(thread) {
+                    return Some(AnsweredSlot { queue: self, slot, owner });
+                }
             }
-            answered &= answered - 1;
-        }
-        found.count != 0
+            None
+        })
     }
 
     /// Counts a request as answered, abandoned, or lost with its card.
@@ -421,7 +415,7 @@ impl Pool {
     }
 
     fn lose_where(&self, attached: &Arc<Attached>, is_useless: impl Fn(&Attached) -> bool) {
-        // The queue may be another share's, whose pool drops it at its next choice.
+        // The queue may be another share's, whose pool drops it later.
         attached.lost.store(true, Ordering::Relaxed);
         if attached.queue.pidfd().is_dead() {
             self.roster.ended(attached.card, attached.generation);
@@ -433,12 +427,6 @@ impl Pool {
             !is_lost
         });
         self.roster.lost(attached.card);
-    }
-
-    /// Drops the queues of all shares that are lost, or whose card has a new process.
-    #[cold]
-    fn drop_lost(&self) {
-        self.roster.drop_lost();
     }
 
     /// As [`Pool::lose`], for a card that broke the rules: its process is not attached to again.
@@ -513,7 +501,8 @@ impl Pool {
         let count = table.len();
         for step in 0..count {
             let place = (*turn + step) % count;
-            if table[place].answered_of(thread, found) {
+            table[place].answered_of(thread).for_each(|slot| found.push(slot));
+            if found.count != 0 {
                 *turn = place + 1;
                 return;
             }
@@ -568,7 +557,7 @@ impl Pool {
         };
         drop(table);
         if has_lost {
-            self.drop_lost();
+            self.roster.drop_lost();
         }
         (queues, choice)
     }

@@ -102,6 +102,7 @@ impl Roster {
     }
 
     /// Drops the queues of all shares that are lost, or whose card's process is gone.
+    #[cold]
     pub(super) fn drop_lost(&self) {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         for table in tables.iter().filter_map(Weak::upgrade) {

@@ -1,9 +1,8 @@
 //! Requests in flight, held by the caller.
 //!
 //! A thread that waits for any of many tickets looks at the queues of its share, whose words say which slots are
-//! answered, and not at each ticket: a slot knows its ticket's position in the slice that was waited for. So the price
-//! of an answer does not grow with what is outstanding. All tickets are looked at only now and then ([`Looks`]): for
-//! those whose position is not known, and for cards that died.
+//! answered, and not at each ticket: a slot knows its ticket's position in the slice that was waited for. All tickets
+//! are looked at only now and then ([`Looks`]): for those whose position is not known, and for cards that died.
 
 use crate::Facility;
 use crate::cards::pool::{AnsweredSlots, Pool};
@@ -183,7 +182,7 @@ impl Ticket {
     /// Waits until one of these tickets has its answer, and says which; it is then collected with [`Ticket::try_wait`].
     /// Collected tickets are passed over; `None` if all tickets are collected.
     ///
-    /// The price of an answer does not grow with the number of tickets, as long as one thread submits the requests,
+    /// Answers are found by their queues, without a look at each ticket, as long as one thread submits the requests,
     /// waits for them, and leaves each ticket at its place in the slice.
     pub fn wait_any(tickets: &mut [Self]) -> Option<usize> {
         let mut seen: Option<Seen> = None;

@@ -93,12 +93,24 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>, LabError> {
+    of_groups(&GROUPS, Part::Queues, Effort::of(options), options, stop, progress)
+}
+
+/// Runs those of these groups that the filter wants, as rows of a part.
+fn of_groups(
+    groups: &[(&str, Group)],
+    part: Part,
+    effort: Effort,
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
     let mut rows = Vec::new();
-    for (name, group) in GROUPS.into_iter().filter(|(name, _)| options.wants(name)) {
+    for (name, group) in groups.iter().filter(|(name, _)| options.wants(name)) {
         progress(name);
-        rows.extend(group(Effort::of(options), stop)?);
+        rows.extend(group(effort, stop)?);
     }
-    rows.iter_mut().for_each(|row| row.part = Part::Queues);
+    rows.iter_mut().for_each(|row| row.part = part);
     Ok(rows)
 }
 

@@ -179,7 +179,7 @@ impl Pool {
             return Err(unexpected(ASK_CARDS));
         };
         self.roster.take_in(rows, cards, has_lost);
-        self.drop_lost();
+        self.roster.drop_lost();
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! One process with more threads, tickets and cards than one: what each further one gives, and what it costs.
 
-use super::{Effort, cards_only, in_turn, one};
+use super::{Effort, Group, cards_only, in_turn, of_groups, one};
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::kit::machine::processors_online;
 use crate::kit::statistics::{compare, median};
@@ -29,9 +29,6 @@ const LOADS: [(&str, Operation); 2] = [
     ("X9.19 of 64 bytes", Operation::Mac(Mac::X919)),
 ];
 
-/// A function that measures the rows of a group.
-type Group = fn(Effort, &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError>;
-
 /// The groups, each with the words that `--filter` finds it by.
 const GROUPS: [(&str, Group); 3] = [
     ("threads of one process", threads),
@@ -53,13 +50,7 @@ pub(crate) fn run(
     stop: &Arc<AtomicBool>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>, LabError> {
-    let mut rows = Vec::new();
-    for (name, group) in GROUPS.into_iter().filter(|(name, _)| options.wants(name)) {
-        progress(name);
-        rows.extend(group(effort(options), stop)?);
-    }
-    rows.iter_mut().for_each(|row| row.part = Part::Scale);
-    Ok(rows)
+    of_groups(&GROUPS, Part::Scale, effort(options), options, stop, progress)
 }
 
 fn work(effort: Effort, operation: Operation, threads: usize, jobs: usize) -> Workload {
