@@ -16,6 +16,7 @@ pub(crate) mod checksum;
 pub(crate) mod cpu;
 pub(crate) mod curves;
 pub(crate) mod des;
+pub(crate) mod numbers;
 pub(crate) mod polyval;
 pub(crate) mod rsa;
 pub(crate) mod sha;

@@ -240,24 +240,50 @@ fn rsa_keys_that_are_none() {
     assert_eq!(me(&[&[1], &n[..]].concat()), Err(RsaKeyError::Inconsistent));
     assert_eq!(me(&d), Ok(()));
 
-    let parts = [key.p(), key.q(), key.dp(), key.dq(), key.qinv()].map(|part| part.unwrap().to_vec());
-    let crt = |n: &[u8], e: &[u8], [p, q, dp, dq, qinv]: &[Vec<u8>; 5]| {
-        RsaPrivateKey::from_crt(&RsaCrt { n, e, p, q, dp, dq, qinv }).map(|_| ())
-    };
-    assert_eq!(crt(&n, &e, &parts), Ok(()));
-    assert_eq!(crt(&n, &[3], &parts), Err(RsaKeyError::Inconsistent));
-    assert_eq!(crt(&[&n[..127], &[n[127] ^ 2]].concat(), &e, &parts), Err(RsaKeyError::Inconsistent));
-    for part in 0..5 {
-        for at in [0, 31, 63] {
-            let mut changed = parts.clone();
-            changed[part][at] ^= 2;
-            assert_eq!(crt(&n, &e, &changed), Err(RsaKeyError::Inconsistent), "part {part} byte {at}");
+    // An exponent of a word, and a longer one.
+    for e in [&[1, 0, 1][..], &[1; 9]] {
+        let key = engine.rsa_generate(1024, e).unwrap();
+        let n = key.n();
+        let parts = [key.p(), key.q(), key.dp(), key.dq(), key.qinv()].map(|part| part.unwrap().to_vec());
+        let crt = |n: &[u8], e: &[u8], [p, q, dp, dq, qinv]: &[Vec<u8>; 5]| {
+            RsaPrivateKey::from_crt(&RsaCrt { n, e, p, q, dp, dq, qinv }).map(|key| key.d().to_vec())
+        };
+        let primes = |[p, q, _, _, qinv]: &[Vec<u8>; 5]| {
+            RsaPrivateKey::from_primes(&n, e, p, q, qinv).map(|key| [key.dp(), key.dq()].map(Option::unwrap))
+        };
+        assert_eq!(crt(&n, e, &parts), Ok(key.d().to_vec()));
+        assert!(primes(&parts).unwrap().iter().zip(&parts[2..4]).all(|(made, part)| made.ct_eq(part)));
+        let padded = parts.clone().map(|part| [&[0; 9], &part[..]].concat());
+        assert_eq!(crt(&n, &[&[0; 9], e].concat(), &padded), Ok(key.d().to_vec()));
+        for other in [&[3][..], &[1, 0, 3], &[1; 10]] {
+            assert_eq!(crt(&n, other, &parts), Err(RsaKeyError::Inconsistent));
         }
-        let mut changed = parts.clone();
-        changed[part].clear();
-        assert_eq!(crt(&n, &e, &changed), Err(RsaKeyError::Inconsistent), "part {part} empty");
-        changed[part] = vec![0xff; 600];
-        assert_eq!(crt(&n, &e, &changed), Err(RsaKeyError::Inconsistent), "part {part} long");
+        assert_eq!(crt(&[&n[..127], &[n[127] ^ 2]].concat(), e, &parts), Err(RsaKeyError::Inconsistent));
+        for part in 0..5 {
+            let refused = |changed: &[Vec<u8>; 5], what: &str| {
+                assert_eq!(crt(&n, e, changed), Err(RsaKeyError::Inconsistent), "part {part} {what}");
+                let by_primes = primes(changed).map(|_| ());
+                let expected = if matches!(part, 2 | 3) { Ok(()) } else { Err(RsaKeyError::Inconsistent) };
+                assert_eq!(by_primes, expected, "part {part} {what}");
+            };
+            for at in [0, 31, 63] {
+                let mut changed = parts.clone();
+                changed[part][at] ^= 2;
+                refused(&changed, &format!("byte {at}"));
+            }
+            let mut changed = parts.clone();
+            for bytes in
+                [vec![], vec![0], vec![1], vec![2], vec![0xff; 600], [&[1], &parts[part][..]].concat()]
+            {
+                changed[part].clone_from(&bytes);
+                refused(&changed, &format!("{bytes:?}"));
+            }
+        }
+        // The same numbers with p and q exchanged, and one of them twice.
+        let [p, q, dp, dq, qinv] = parts;
+        let exchanged = [q.clone(), p.clone(), dq.clone(), dp.clone(), qinv.clone()];
+        assert_eq!(crt(&n, e, &exchanged), Err(RsaKeyError::Inconsistent));
+        assert_eq!(crt(&n, e, &[p.clone(), p, dp.clone(), dp, qinv]), Err(RsaKeyError::Inconsistent));
     }
 
     let generate = |bits: usize, e: &[u8]| engine.rsa_generate(bits, e).map(|_| ());

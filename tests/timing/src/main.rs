@@ -3,14 +3,19 @@
 //! Keys, texts and chaining values are marked; lengths, counts, counters, algorithms and outcomes are public. Each
 //! operation is named before it runs, so a report can be told apart. `marked_secrets LEVEL leak` branches on a secret,
 //! to show that the watch sees it. `marked_secrets LEVEL refusals` takes padding off deciphered blocks that have none,
-//! and unwraps keys that do not open: there the verdict, which is public, is branched on, and is all that may be
-//! reported.
+//! unwraps keys that do not open, and checks numbers of RSA keys: there the verdict, which is public, is branched on,
+//! and is all that may be reported.
 //!
 //! Left out: the decipherment of GCM, ChaCha20-Poly1305, OCB and EAX, whose verdicts are public and are branched on;
 //! EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and EAX begins to count at
 //! a MAC; and RSA and curves, which at the levels that valgrind knows are the bound library's own.
 
 mod key_blocks;
+mod low;
+/// The engine's own file, whose functions are private to it.
+#[path = "../../../crates/engine/src/low/numbers.rs"]
+#[allow(dead_code)]
+mod numbers;
 mod pins;
 /// The card's own file: what it does to secrets of TLS is private to the card.
 #[path = "../../../crates/cca/src/pka/premaster.rs"]
@@ -20,8 +25,8 @@ mod valgrind;
 use engine::{
     CipherAlgorithm, CipherDirection, CipherItem, Column, ColumnMut, DesColumns, EaxItem, Engine, GcmItem,
     HashAlgorithm, HashItem, Hctr2Item, HmacItem, KeyWrapItem, Level, MDC_BYTES, MacAlgorithm, MacItem,
-    MdcAlgorithm, MdcItem, Mode, OcbItem, Options, WrappedColumn, key_unwrap_padded, key_wrap_padded,
-    oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
+    MdcAlgorithm, MdcItem, Mode, OcbItem, Options, RsaPrivateKey, WrappedColumn, key_unwrap_padded,
+    key_wrap_padded, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
 };
 use std::process::ExitCode;
 
@@ -249,8 +254,29 @@ fn detection_codes(engine: &Engine) {
     }
 }
 
+/// Numbers of RSA keys that are completed and checked, right and wrong ones.
+fn private_numbers() {
+    let key = RsaPrivateKey::generate(512, &[1, 0, 1]).expect("a key of a served length");
+    let (n, e) = (key.n(), 65537);
+    let parts = [key.p(), key.q(), key.dp(), key.dq(), key.qinv()];
+    let parts = parts.map(|part| part.expect("a key of primes").as_slice().to_vec());
+    for changed in 0..=parts.len() {
+        eprintln!("numbers of an RSA key, of which {changed} is changed");
+        let mut parts = parts.clone();
+        if let Some(part) = parts.get_mut(changed) {
+            part[9] ^= 4;
+        }
+        parts.iter_mut().for_each(|part| valgrind::mark(part));
+        let [p, q, dp, dq, qinv] = &parts;
+        let exponents = numbers::Exponents::of(&n, e, p, q);
+        let is_right = exponents.is_some_and(|made| made.are(dp, dq)) && numbers::is_inverse(qinv, q, p);
+        assert_eq!(is_right, changed == parts.len());
+    }
+}
+
 /// What verbs refuse that decipher data or import keys under RSA keys.
 fn refusals() {
+    private_numbers();
     const BYTES: usize = 256;
     for hash in [HashAlgorithm::Sha1, HashAlgorithm::Sha256, HashAlgorithm::Sha384, HashAlgorithm::Sha512] {
         eprintln!("OAEP with {hash}");

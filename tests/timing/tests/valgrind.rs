@@ -48,8 +48,19 @@ fn no_secret_steers_at_avx2() {
 }
 
 /// Where a verdict is branched on, which the caller is told anyway: the only places that reports of refusals may name.
-const VERDICTS: [&str; 4] =
-    ["oaep_unpad", "pkcs1_v15_encrypt_unpad", "AES_unwrap_key_padded", "unwrap_padded"];
+const VERDICTS: [&str; 10] = [
+    "oaep_unpad",
+    "pkcs1_v15_encrypt_unpad",
+    "AES_unwrap_key_padded",
+    "unwrap_padded",
+    // Whether numbers of RSA keys have too many words, and belong to each other.
+    "numbers::Words::of",
+    "numbers::Exponents::of",
+    "numbers::Exponents::are",
+    "numbers::Words::inverse_modulo",
+    "numbers::is_inverse",
+    "private_numbers",
+];
 /// The sources of the standard library, which valgrind names where its functions were inlined.
 const STANDARD_LIBRARY: &str = "(library/";
 
@@ -91,6 +102,10 @@ fn refusals_tell_the_verdict_alone(level: Level) {
     // One line each: before it everything is looked at.
     for name in ["oaep_unpad", "pkcs1_v15_encrypt_unpad"] {
         assert_eq!(of(name).len(), 1, "{level}: {name} branches at {:?}", of(name));
+    }
+    // Whether there are as many words as there may be, p and q are odd, their product is n, and there are inverses.
+    for (name, most) in [("Exponents::of", 5), ("Words::inverse_modulo", 1), ("is_inverse", 3)] {
+        assert!((1..=most).contains(&of(name).len()), "{level}: {name} branches at {:?}", of(name));
     }
 }
 

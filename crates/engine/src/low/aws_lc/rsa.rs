@@ -7,6 +7,7 @@
 use super::bignum::{
     Bignum, Scratch, bits, checked, clear_errors, minus_one, mod_inverse, product, to_bytes,
 };
+use crate::low::numbers::{Bytes, Exponents, is_inverse};
 use aws_lc_sys as lc;
 use std::mem;
 use std::ptr;
@@ -91,7 +92,9 @@ impl RsaObject {
     /// A private key in Chinese-remainder form. `None` unless all parts are consistent.
     pub(crate) fn private_crt(parts: &CrtParts<'_>) -> Option<RsaObject> {
         let CrtParts { n, e, p, q, dp, dq, qinv } = *parts;
-        RsaObject::private([n, e, p, q], |_, _| Some([dp, dq, qinv].map(Bignum::from_bytes)))
+        let Some(exponent) = word(e) else { return RsaObject::private_crt_by_library(parts) };
+        let exponents = Exponents::of(n, exponent, p, q).filter(|made| made.are(dp, dq))?;
+        RsaObject::private([n, e, p, q], &exponents, qinv)
     }
 
     /// A private key in Chinese-remainder form from its primes, without the private exponents. `None` unless all parts
@@ -103,25 +106,49 @@ impl RsaObject {
         q: &[u8],
         qinv: &[u8],
     ) -> Option<RsaObject> {
-        RsaObject::private([n, e, p, q], |[e, p, q], scratch| {
-            let dp = mod_inverse(e, &minus_one(p)?, scratch)?;
-            let dq = mod_inverse(e, &minus_one(q)?, scratch)?;
-            Some([dp, dq, Bignum::from_bytes(qinv)])
-        })
+        let Some(exponent) = word(e) else {
+            let scratch = Scratch::new();
+            let [exponent, first, second] = [e, p, q].map(Bignum::from_bytes);
+            if !are_factors_of(n, &first, &second) {
+                return None;
+            }
+            let inverse = |prime: &Bignum| mod_inverse(&exponent, &minus_one(prime)?, &scratch);
+            let exponents = [inverse(&first)?, inverse(&second)?].map(|number| {
+                let mut bytes = Bytes::zero(n.len());
+                to_bytes(number.0, bytes.as_mut()).then_some(bytes)
+            });
+            let [Some(dp), Some(dq)] = &exponents else { return None };
+            return RsaObject::private_crt_by_library(&CrtParts { n, e, p, q, dp, dq, qinv });
+        };
+        RsaObject::private([n, e, p, q], &Exponents::of(n, exponent, p, q)?, qinv)
     }
 
-    /// A private key of n, e, p and q, whose d mod p - 1, d mod q - 1 and q^-1 mod p come of the last three.
-    fn private(
-        numbers: [&[u8]; 4],
-        crt: impl FnOnce([&Bignum; 3], &Scratch) -> Option<[Bignum; 3]>,
-    ) -> Option<RsaObject> {
-        let scratch = Scratch::new();
-        let [n, e, p, q] = numbers.map(Bignum::from_bytes);
-        if bits(p.0) < 2 || bits(q.0) < 2 || bits(p.0) + bits(q.0) > 8 * numbers[0].len() + 1 {
+    /// A private key of n, e, p, q and what was made of them, which are consistent.
+    fn private(numbers: [&[u8]; 4], exponents: &Exponents, qinv: &[u8]) -> Option<RsaObject> {
+        let [.., p, q] = numbers;
+        if !is_inverse(qinv, q, p) {
             return None;
         }
+        let [n, e, p, q] = numbers.map(Bignum::from_bytes);
+        let [d, dp, dq] = [&exponents.d, &exponents.dp, &exponents.dq].map(|bytes| Bignum::from_bytes(bytes));
+        let key = RsaObject::empty();
+        let set = key.set_key(n, e, Some(d))
+            && key.set_factors(p, q)
+            && key.set_crt(dp, dq, Some(Bignum::from_bytes(qinv)));
+        set.then_some(key)
+    }
+
+    /// As [`RsaObject::private_crt`], for any exponent.
+    fn private_crt_by_library(parts: &CrtParts<'_>) -> Option<RsaObject> {
+        let CrtParts { n, e, p, q, dp, dq, qinv } = *parts;
+        let scratch = Scratch::new();
+        let [p, q] = [p, q].map(Bignum::from_bytes);
+        if !are_factors_of(n, &p, &q) {
+            return None;
+        }
+        let [n, e] = [n, e].map(Bignum::from_bytes);
         let d = mod_inverse(&e, &totient(&p, &q, &scratch)?, &scratch)?;
-        let [dp, dq, qinv] = crt([&e, &p, &q], &scratch)?;
+        let [dp, dq, qinv] = [dp, dq, qinv].map(Bignum::from_bytes);
         let key = RsaObject::empty();
         let set = key.set_key(n, e, Some(d)) && key.set_factors(p, q) && key.set_crt(dp, dq, Some(qinv));
         set.then_some(())?;
@@ -284,6 +311,17 @@ impl Drop for RsaObject {
         // SAFETY: made by `RSA_new` and owned by this value alone; the library wipes what it frees.
         unsafe { lc::RSA_free(self.0) }
     }
+}
+
+/// A big-endian number of at most one word; `None` if it is longer.
+fn word(bytes: &[u8]) -> Option<u64> {
+    bytes.iter().try_fold(0_u64, |word, byte| (word >> 56 == 0).then_some(word << 8 | u64::from(*byte)))
+}
+
+/// Whether two numbers are as long as factors of a modulus may be: inversions of longer ones would take long.
+fn are_factors_of(n: &[u8], p: &Bignum, q: &Bignum) -> bool {
+    let (p, q) = (bits(p.0), bits(q.0));
+    p >= 2 && q >= 2 && p + q <= 8 * n.len() + 1
 }
 
 fn totient(p: &Bignum, q: &Bignum, scratch: &Scratch) -> Option<Bignum> {
