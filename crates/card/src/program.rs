@@ -20,6 +20,7 @@ use engine::{Engine, Level, Options};
 use link::Channel;
 use std::path::Path;
 use std::process::ExitCode;
+use wire::bounds::PREPARED_KEYS_BYTES;
 use wire::control::{
     CONTROL_VERSION, CardNotice, CardStart, CardState, Isolation, LEVEL_VARIABLE, LevelLimit, SecretMemory,
     SecretPages, UnknownLevel,
@@ -255,6 +256,10 @@ fn begin_card(
     let level = engine.level().name().to_owned();
     let mut processor = Processor::new(engine, parts.start.domains);
     processor.set_token_forms(parts.start.tokens);
+    // As much of the region as it keeps for them where all of it could be locked.
+    let region_bytes = isolation.memory.as_ref().map_or(arena::ARENA_BYTES as u64, |memory| memory.bytes);
+    let kept = region_bytes.saturating_mul(PREPARED_KEYS_BYTES as u64) / arena::ARENA_BYTES as u64;
+    processor.set_prepared_bytes(usize::try_from(kept).unwrap_or(usize::MAX).min(PREPARED_KEYS_BYTES));
     if let Err(cause) = processor.self_test() {
         parts.status.set_state(CardState::Failed);
         return Err(Failure::SelfTest(cause));

@@ -7,11 +7,6 @@ pub(crate) mod rsa;
 use contexts::Contexts;
 use engine::Engine;
 use std::sync::Arc;
-use wire::bounds::CONTEXTS_PER_DOMAIN_MAX;
-
-/// Prepared private keys of a domain; the rest of [`CONTEXTS_PER_DOMAIN_MAX`] is for public ones.
-const PRIVATE_CONTEXTS_MAX: usize = CONTEXTS_PER_DOMAIN_MAX / 4 * 3;
-const PUBLIC_CONTEXTS_MAX: usize = CONTEXTS_PER_DOMAIN_MAX - PRIVATE_CONTEXTS_MAX;
 
 /// A prepared private key.
 #[derive(Clone)]
@@ -40,19 +35,63 @@ impl PkaContexts {
         self.private.as_ref().map_or(0, Contexts::len) + self.public.as_ref().map_or(0, Contexts::len)
     }
 
+    /// Bytes that they take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.private.as_ref().map_or(0, Contexts::bytes) + self.public.as_ref().map_or(0, Contexts::bytes)
+    }
+
     /// Whether the private key of a token is among them.
     pub(crate) fn has_private(&self, token: &[u8]) -> bool {
         self.private.as_ref().is_some_and(|private| private.has(token))
     }
 
-    /// The prepared private keys, by their tokens.
-    pub(crate) fn private(&mut self, engine: &Engine) -> &mut Contexts<Private> {
-        self.private.get_or_insert_with(|| Contexts::new(PRIVATE_CONTEXTS_MAX, seed(engine)))
+    /// The prepared private key of a token.
+    pub(crate) fn find_private(&mut self, token: &[u8]) -> Option<Private> {
+        self.private.as_mut()?.find(token)
     }
 
-    /// The prepared public keys, by their tokens.
-    pub(crate) fn public(&mut self, engine: &Engine) -> &mut Contexts<Public> {
-        self.public.get_or_insert_with(|| Contexts::new(PUBLIC_CONTEXTS_MAX, seed(engine)))
+    /// The prepared public key of a token.
+    pub(crate) fn find_public(&mut self, token: &[u8]) -> Option<Public> {
+        self.public.as_mut()?.find(token)
+    }
+
+    /// Keeps a private key.
+    pub(crate) fn keep_private(&mut self, engine: &Engine, token: &[u8], key: Private) {
+        let bytes = match &key {
+            Private::Rsa(key) => key.kept_bytes(),
+            Private::Ecc(_) => ecc::KEPT_BYTES,
+        };
+        self.private.get_or_insert_with(|| Contexts::new(seed(engine))).insert(token, key, bytes);
+    }
+
+    /// Keeps a public key.
+    pub(crate) fn keep_public(&mut self, engine: &Engine, token: &[u8], key: Public) {
+        let bytes = match &key {
+            Public::Rsa(key) => key.kept_bytes(),
+            Public::Ecc(_) => ecc::KEPT_BYTES,
+        };
+        self.public.get_or_insert_with(|| Contexts::new(seed(engine))).insert(token, key, bytes);
+    }
+
+    /// Bytes that public keys take: a caller makes as many as it likes.
+    pub(crate) fn public_bytes(&self) -> usize {
+        self.public.as_ref().map_or(0, Contexts::bytes)
+    }
+
+    /// Evicts one public key.
+    pub(crate) fn evict_public(&mut self) {
+        if let Some(public) = &mut self.public {
+            public.evict();
+        }
+    }
+
+    /// Evicts one key; a private one while there are any.
+    pub(crate) fn evict(&mut self) {
+        match (&mut self.private, &mut self.public) {
+            (Some(private), _) if private.len() > 0 => private.evict(),
+            (_, Some(public)) => public.evict(),
+            _ => {}
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use engine::{Engine, RandomBlock};
 use payments::Decimalisation;
 use std::cell::{Cell, RefCell};
 use std::task::{Context, Poll, Waker};
+use wire::bounds::PREPARED_KEYS_BYTES;
 use wire::control::{Handout, Register, TokenForms};
 use wire::frame::{Arguments, Outcome};
 use wire::pin::{CountingKey, DecimalisationTable, Digest, Guess, Standing};
@@ -32,6 +33,8 @@ pub struct Processor {
     counting: RefCell<Counting>,
     /// A key that was searched for before the batch that runs next.
     found: Option<Found>,
+    /// Bytes that prepared RSA and elliptic-curve keys of all domains together may take between batches.
+    prepared_bytes_max: usize,
 }
 
 /// Why a handout was refused; the registers are as before.
@@ -78,6 +81,31 @@ impl Processor {
             tables: vec![Decimalisation::DEFAULT],
             counting: RefCell::default(),
             found: None,
+            prepared_bytes_max: PREPARED_KEYS_BYTES,
+        }
+    }
+
+    /// Sets how many bytes prepared RSA and elliptic-curve keys of all domains together may take between batches: at
+    /// first [`PREPARED_KEYS_BYTES`]. The keys of the domain that has most give way; public keys take at most a
+    /// quarter.
+    pub fn set_prepared_bytes(&mut self, bytes_max: usize) {
+        self.prepared_bytes_max = bytes_max;
+        self.trim_contexts();
+    }
+
+    fn trim_contexts(&mut self) {
+        let public_bytes = |domain: &Domain| domain.pka.public_bytes();
+        while self.domains.iter().map(public_bytes).sum::<usize>() > self.prepared_bytes_max / 4 {
+            let Some(largest) = self.domains.iter_mut().max_by_key(|domain| public_bytes(domain)) else {
+                return;
+            };
+            largest.pka.evict_public();
+        }
+        while self.domains.iter().map(|domain| domain.pka.bytes()).sum::<usize>() > self.prepared_bytes_max {
+            let Some(largest) = self.domains.iter_mut().max_by_key(|domain| domain.pka.bytes()) else {
+                return;
+            };
+            largest.pka.evict();
         }
     }
 
@@ -225,6 +253,11 @@ impl Processor {
         self.domains.get(usize::from(domain)).map(|domain| domain.pka.len())
     }
 
+    /// Bytes that prepared RSA and elliptic-curve keys of all domains take.
+    pub fn prepared_bytes(&self) -> usize {
+        self.domains.iter().map(|domain| domain.pka.bytes()).sum()
+    }
+
     /// Whether the private key of a PKA token is prepared, so that its next use neither opens nor checks the token.
     pub fn has_prepared(&self, domain: u16, token: &[u8]) -> bool {
         self.domains.get(usize::from(domain)).is_some_and(|domain| domain.pka.has_private(token))
@@ -255,7 +288,7 @@ impl Processor {
         // A verdict that is left at the end stands for a computation that never ended: a fault of its verb.
         let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
 
-        let Self { engine, random, domains, patterns, tokens, tables, counting, found } = self;
+        let Self { engine, random, domains, patterns, tokens, tables, counting, found, .. } = self;
         let tokens = *tokens;
         let counts: Vec<Cell<Option<Count>>> = vec![Cell::default(); requests.len()];
         let pass = Pass::new(requests.len());
@@ -298,6 +331,7 @@ impl Processor {
         drop(replies);
         // The request for which the key was searched is answered.
         self.found = None;
+        self.trim_contexts();
         for ((answer, outcome), count) in answers.iter_mut().zip(outcomes).zip(counts) {
             (answer.outcome, answer.codes, answer.is_unsound) = outcome;
             answer.count = count.get();

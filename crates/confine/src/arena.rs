@@ -20,7 +20,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use talc::{ErrOnOom, Span, Talc};
-use wire::bounds::{BATCH_BYTES_MAX, BULK_BYTES_MAX};
+use wire::bounds::{BATCH_BYTES_MAX, BULK_BYTES_MAX, PREPARED_KEYS_BYTES};
 
 mod pages;
 mod stack;
@@ -30,15 +30,12 @@ pub use stack::{STACK_BYTES, on_arena_stack};
 /// Wanted length of the region, in bytes: the stack, queues and tables, prepared keys, and the
 /// memory of the largest pass.
 pub const ARENA_BYTES: usize =
-    (STACK_BYTES + TABLES_BYTES + CONTEXTS_BYTES + COPIES * (BATCH_BYTES_MAX + BULK_BYTES_MAX))
+    (STACK_BYTES + TABLES_BYTES + PREPARED_KEYS_BYTES + COPIES * (BATCH_BYTES_MAX + BULK_BYTES_MAX))
         .next_multiple_of(1 << 20);
 /// A region shorter than this, in bytes, is not worth locking: no card can start in it.
 pub const ARENA_BYTES_MIN: usize = 4 << 20;
 /// Part of the region for queues, grants, roles, tenants and costs, in bytes.
 const TABLES_BYTES: usize = 32 << 20;
-/// Part of the region for prepared RSA keys, in bytes: if it is full, keys of one domain are
-/// evicted.
-const CONTEXTS_BYTES: usize = 64 << 20;
 /// At most this many copies of a request's payload are in memory at once: its copy, its answer, and
 /// those that its verb and the kernel's lanes make of it.
 pub const COPIES: usize = 5;

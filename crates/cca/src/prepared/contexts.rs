@@ -1,37 +1,39 @@
 //! Cache of prepared keys by token, so that each token is unwrapped and prepared only once.
 //!
-//! It is bounded; the least recently used entry is evicted. An entry is found by a hash of the token and then
-//! by full comparison in constant time, since clear tokens are secrets. Tokens are zeroed when
-//! their entry is evicted; a prepared key is zeroed when its last user is done with it.
+//! An entry is found by a hash of the token and then by full comparison in constant time, since clear tokens are
+//! secrets. Entries stand in a line; one that was used goes to its end once when its turn to be evicted comes. So what
+//! is used stays, and no eviction looks for the oldest. Tokens are zeroed when their entry is evicted; a prepared key
+//! is zeroed when its last user is done with it.
 
 use engine::SecretBytes;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
 /// Prepared keys of one kind in one domain.
 pub(crate) struct Contexts<T> {
     entries: HashMap<Token, Entry<T>, Seeded>,
-    capacity: usize,
-    clock: u64,
+    line: VecDeque<Token>,
+    bytes: usize,
 }
 
 struct Entry<T> {
     context: T,
-    last_used: u64,
+    bytes: usize,
+    is_used: bool,
 }
 
 impl<T: Clone> Contexts<T> {
-    /// Room for `capacity` entries; `seed` keys the hash, so that nobody can choose tokens that collide.
-    pub(crate) fn new(capacity: usize, seed: [u8; 16]) -> Self {
-        Self { entries: HashMap::with_hasher(Seeded(seed)), capacity, clock: 0 }
+    /// No entries; `seed` keys the hash, so that nobody can choose tokens that collide.
+    pub(crate) fn new(seed: [u8; 16]) -> Self {
+        Self { entries: HashMap::with_hasher(Seeded(seed)), line: VecDeque::new(), bytes: 0 }
     }
 
     /// The context of a token, if it is there.
     pub(crate) fn find(&mut self, token: &[u8]) -> Option<T> {
-        self.clock += 1;
         let entry = self.entries.get_mut(&Lookup::of(token) as &dyn TokenBytes)?;
-        entry.last_used = self.clock;
+        entry.is_used = true;
         Some(entry.context.clone())
     }
 
@@ -41,18 +43,36 @@ impl<T: Clone> Contexts<T> {
         self.entries.contains_key(&Lookup::of(token) as &dyn TokenBytes)
     }
 
-    /// Keeps a context; evicts the least recently used one if there is no room.
-    pub(crate) fn insert(&mut self, token: &[u8], context: T) {
-        if self.capacity == 0 {
+    /// Keeps a context that takes this many bytes, in place of the one that the token had.
+    pub(crate) fn insert(&mut self, token: &[u8], context: T, bytes: usize) {
+        let bytes = bytes + 2 * token.len();
+        let entry = Entry { context, bytes, is_used: false };
+        self.bytes += bytes;
+        if let Some(place) = self.entries.get_mut(&Lookup::of(token) as &dyn TokenBytes) {
+            self.bytes -= place.bytes;
+            *place = entry;
             return;
         }
-        self.clock += 1;
-        let is_new = !self.entries.contains_key(&Lookup::of(token) as &dyn TokenBytes);
-        if is_new && self.entries.len() >= self.capacity {
-            self.evict();
+        let token = Token(Arc::new(SecretBytes::from_slice(token)));
+        self.line.push_back(token.clone());
+        self.entries.insert(token, entry);
+    }
+
+    /// Evicts the entry that was not used for longest, more or less.
+    pub(crate) fn evict(&mut self) {
+        // Each use lets one entry pass once.
+        while let Some(token) = self.line.pop_front() {
+            match self.entries.get_mut(&token) {
+                Some(entry) if entry.is_used => {
+                    entry.is_used = false;
+                    self.line.push_back(token);
+                }
+                _ => {
+                    self.bytes -= self.entries.remove(&token).map_or(0, |entry| entry.bytes);
+                    return;
+                }
+            }
         }
-        let entry = Entry { context, last_used: self.clock };
-        self.entries.insert(Token(SecretBytes::from_slice(token)), entry);
     }
 
     /// How many entries are held.
@@ -60,9 +80,9 @@ impl<T: Clone> Contexts<T> {
         self.entries.len()
     }
 
-    fn evict(&mut self) {
-        let oldest = self.entries.values().map(|entry| entry.last_used).min();
-        self.entries.retain(|_, entry| Some(entry.last_used) != oldest);
+    /// Bytes that the entries take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 
@@ -71,7 +91,8 @@ trait TokenBytes {
     fn bytes(&self) -> &[u8];
 }
 
-struct Token(SecretBytes);
+#[derive(Clone)]
+struct Token(Arc<SecretBytes>);
 
 impl TokenBytes for Token {
     fn bytes(&self) -> &[u8] {
@@ -158,32 +179,50 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn the_bound_holds_and_the_longest_unused_gives_way() {
-        let mut contexts = Contexts::new(3, [7; 16]);
-        let watched: Vec<Arc<u8>> = (0..4).map(Arc::new).collect();
-        for (index, context) in watched.iter().enumerate().take(3) {
-            contexts.insert(&[index as u8; 100], Arc::clone(context));
+    fn what_is_used_stays_and_the_longest_unused_gives_way() {
+        let mut contexts = Contexts::new([7; 16]);
+        let watched: Vec<Arc<u8>> = (0..5).map(Arc::new).collect();
+        for (index, context) in watched.iter().enumerate().take(4) {
+            contexts.insert(&[index as u8; 100], Arc::clone(context), 50);
         }
         assert!(contexts.find(&[0; 100]).is_some());
-        contexts.insert(&[3; 100], Arc::clone(&watched[3]));
-        assert_eq!(contexts.len(), 3);
+        assert!(contexts.has(&[1; 100]), "a question is no use");
+        assert_eq!((contexts.len(), contexts.bytes()), (4, 4 * 250));
+        contexts.evict();
         assert!(contexts.find(&[1; 100]).is_none());
         assert_eq!(Arc::strong_count(&watched[1]), 1, "the evicted context is dropped");
-        for present in [0u8, 2, 3] {
-            assert_eq!(contexts.find(&[present; 100]).as_deref(), Some(&present));
+        // The same token again replaces its entry, and has one place in the line.
+        contexts.insert(&[3; 100], Arc::clone(&watched[4]), 60);
+        assert_eq!((contexts.len(), contexts.bytes()), (3, 2 * 250 + 260));
+        assert_eq!(Arc::strong_count(&watched[3]), 1);
+        for (left, gone) in [2, 3, 0].into_iter().enumerate() {
+            contexts.evict();
+            assert!(!contexts.has(&[gone; 100]), "{gone}");
+            assert_eq!(contexts.len(), 2 - left);
         }
-        // The same token again replaces its entry, and evicts no other.
-        contexts.insert(&[3; 100], Arc::clone(&watched[0]));
-        assert_eq!(contexts.len(), 3);
-        drop(contexts);
+        contexts.evict();
+        assert_eq!((contexts.len(), contexts.bytes(), contexts.line.len()), (0, 0, 0));
         assert!(watched.iter().all(|context| Arc::strong_count(context) == 1));
     }
 
     #[test]
+    fn where_all_were_used_one_of_them_gives_way_all_the_same() {
+        let mut contexts = Contexts::new([7; 16]);
+        for index in 0..100u8 {
+            contexts.insert(&[index; 100], index, 0);
+        }
+        for round in 0..2 {
+            (0..100u8).for_each(|index| assert!(round > 0 || contexts.find(&[index; 100]) == Some(index)));
+            contexts.evict();
+            assert_eq!(contexts.len(), 99 - round);
+        }
+    }
+
+    #[test]
     fn a_token_is_found_by_all_of_its_bytes() {
-        let mut contexts = Contexts::new(8, [1; 16]);
+        let mut contexts = Contexts::new([1; 16]);
         let token = [5u8; 300];
-        contexts.insert(&token, 1u8);
+        contexts.insert(&token, 1u8, 0);
         for at in 0..token.len() {
             let mut other = token;
             other[at] ^= 1;

@@ -6,6 +6,9 @@ use token::pka::Usage;
 use token::pka::ecc::EccCurve;
 use wire::{Codes, code};
 
+/// Bytes that a key of any curve takes while it is kept.
+pub(crate) const KEPT_BYTES: usize = 3072;
+
 /// The engine's value for a curve.
 fn curve_of(curve: EccCurve) -> Curve {
     match curve {

@@ -26,6 +26,12 @@ impl PrivateContext {
         self.modulus.len()
     }
 
+    /// Bytes that the key takes while it is kept: its numbers as the library has them and as lanes have them, each with
+    /// its Montgomery constants, and what the library adds at its first use.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        26 * self.bytes() + 2048
+    }
+
     /// Codes of a verb that did everything with this key.
     pub(crate) fn codes(&self) -> Codes {
         self.age.map_or(code::OK, Age::codes)
@@ -40,6 +46,11 @@ pub(crate) struct PublicContext {
 }
 
 impl PublicContext {
+    /// Bytes that the key takes while it is kept.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        8 * self.bytes() + 1024
+    }
+
     /// Length of the modulus in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.modulus.len()

@@ -50,7 +50,7 @@ pub(super) fn load_private(kernel: &mut Kernel<'_>, domain: u16, field: &[u8]) -
     if is_asym(token) && !kernel.tokens.open_compatible {
         return Err(code::TOKEN_VERSION);
     }
-    if let Some(found) = of(kernel, domain)?.pka.private(engine).find(token) {
+    if let Some(found) = of(kernel, domain)?.pka.find_private(token) {
         return Ok(found);
     }
     let prepared = if is_ecc(token) {
@@ -58,7 +58,7 @@ pub(super) fn load_private(kernel: &mut Kernel<'_>, domain: u16, field: &[u8]) -
     } else {
         Private::Rsa(Arc::new(rsa::prepare_private(kernel, domain, token)?))
     };
-    of(kernel, domain)?.pka.private(engine).insert(token, prepared.clone());
+    of(kernel, domain)?.pka.keep_private(engine, token, prepared.clone());
     Ok(prepared)
 }
 
@@ -70,7 +70,7 @@ pub(super) fn load_private(kernel: &mut Kernel<'_>, domain: u16, field: &[u8]) -
 pub(super) fn load_public(kernel: &mut Kernel<'_>, domain: u16, field: &[u8]) -> Result<Public, Codes> {
     let engine = kernel.engine;
     let token = token_bytes(field)?;
-    if let Some(found) = of(kernel, domain)?.pka.public(engine).find(token) {
+    if let Some(found) = of(kernel, domain)?.pka.find_public(token) {
         return Ok(found);
     }
     let prepared = if !is_ecc(token) {
@@ -83,6 +83,6 @@ pub(super) fn load_public(kernel: &mut Kernel<'_>, domain: u16, field: &[u8]) ->
     } else {
         Public::Ecc(Arc::new(ecc::prepare_public(token)?))
     };
-    of(kernel, domain)?.pka.public(engine).insert(token, prepared.clone());
+    of(kernel, domain)?.pka.keep_public(engine, token, prepared.clone());
     Ok(prepared)
 }
