@@ -138,6 +138,12 @@ impl Ticket {
         self.is_done_at(link::tsc(), liveness_tsc())
     }
 
+    /// Collects the answer, if it is there, of a request in flight.
+    fn is_over_now(&mut self) -> bool {
+        self.advance(Stay::Look);
+        matches!(self.progress, Progress::Answered | Progress::Failed(_))
+    }
+
     fn is_done_at(&mut self, now_tsc: u64, liveness_tsc: u64) -> bool {
         if let Progress::InFlight(request) = &mut self.progress
             && !request.is_quiet(now_tsc, liveness_tsc)
@@ -244,7 +250,8 @@ impl Ticket {
             };
             let ticket = tickets.get_mut(index).filter(is_at_its_place);
             let is_there = ticket.is_some();
-            if ticket.is_some_and(|ticket| ticket.is_done_at(link::tsc(), liveness_tsc())) {
+            // The queue's word says that there is something to collect.
+            if ticket.is_some_and(Self::is_over_now) {
                 return Some(index);
             }
             // Of a look of before it may be collected by now.
