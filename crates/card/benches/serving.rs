@@ -114,7 +114,7 @@ fn round_trip(poll: PollMode, span: Duration) {
 fn macs(jobs: usize, span: Duration) {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
-    let key = opened_key(&mut card, &client, 0, &CLEAR);
+    let key = opened_key(&mut card, &client, &CLEAR);
     let text = [0x61; 64];
     let expected = mac_by_engine(&CLEAR, &text);
     let payload = written(&mac_request(Key::Reference(key), &text));

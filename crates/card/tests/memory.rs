@@ -192,7 +192,7 @@ fn a_card_that_is_full_says_so_and_goes_on() {
         assert_ne!(memory.pages, SecretPages::Unlocked);
         assert_eq!(memory.bytes, limit * MIB);
         let client = card.attach();
-        let key = opened_key(&mut card, &client, 0, &CLEAR);
+        let key = opened_key(&mut card, &client, &CLEAR);
         let key = Key::Reference(key);
         let before = unlocked(&card.program);
         let long = vec![0x5A; TEXT_BYTES_MAX];
@@ -264,7 +264,7 @@ fn a_card_that_is_full_says_so_and_goes_on() {
 fn queues_that_do_not_fit_are_refused_and_the_others_served() {
     let (_keeper, mut card) = coprocessor_locking(card_start(Personality::Coprocessor), Some(4 * MIB));
     let client = card.attach();
-    let key = opened_key(&mut card, &client, 0, &CLEAR);
+    let key = opened_key(&mut card, &client, &CLEAR);
     let mut grant = card.grant(EVERYTHING);
     let refused = loop {
         grant.queue += 1;

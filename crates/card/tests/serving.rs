@@ -39,7 +39,7 @@ fn a_secure_mac_is_that_of_its_clear_key() {
 fn a_long_text_goes_through_a_bulk_block() {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
-    let key = opened_key(&mut card, &client, 5, &CLEAR);
+    let key = opened_key(&mut card, &client, &CLEAR);
     let text = vec![0xA7; wire::bounds::TEXT_BYTES_MAX];
     let (header, payload) = client.call(&mac_request(Key::Reference(key), &text));
     assert_eq!(header.codes, wire::code::OK);
@@ -50,7 +50,7 @@ fn a_long_text_goes_through_a_bulk_block() {
 fn requests_in_flight_are_all_answered_each_with_its_own_answer() {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
-    let key = opened_key(&mut card, &client, 0, &CLEAR);
+    let key = opened_key(&mut card, &client, &CLEAR);
     for _ in 0..20 {
         let texts: Vec<Vec<u8>> = (0..64u8).map(|index| vec![index; 8 + index as usize]).collect();
         let in_flight: Vec<_> =
@@ -95,7 +95,7 @@ fn a_queue_may_do_what_its_grant_says_and_no_more() {
     let (_keeper, mut card) = coprocessor();
     let all = card.attach();
     let token = import_key(&all, &CLEAR);
-    let key = card.table.put(0, TENANT, &token);
+    let key = card.table.put(TENANT, &token).unwrap();
     let by_reference = mac_request(Key::Reference(key), b"text");
     let by_bytes = mac_request(&token, b"text");
 
@@ -127,13 +127,13 @@ fn a_queue_may_do_what_its_grant_says_and_no_more() {
 fn a_key_reference_ends_with_its_generation() {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
-    let key = opened_key(&mut card, &client, 9, &CLEAR);
+    let key = opened_key(&mut card, &client, &CLEAR);
     let call = |key| client.outcome(&mac_request(Key::Reference(key), b"text"));
     assert_eq!(call(key), Outcome::Answered);
-    assert_eq!(call(KeyReference { slot: 10, ..key }), Outcome::KeyReference);
+    assert_eq!(call(KeyReference { slot: key.slot + 1, ..key }), Outcome::KeyReference);
     assert_eq!(call(KeyReference { slot: u32::MAX, ..key }), Outcome::KeyReference);
     assert_eq!(call(KeyReference { generation: key.generation + 2, ..key }), Outcome::KeyReference);
-    card.table.revoke(9);
+    card.table.revoke(key.slot);
     assert_eq!(call(key), Outcome::KeyReference);
 }
 
@@ -317,7 +317,7 @@ fn a_killed_card_is_known_dead() {
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
     let text = vec![1; 200_000];
-    let key = opened_key(&mut card, &client, 0, &CLEAR);
+    let key = opened_key(&mut card, &client, &CLEAR);
     let in_flight: Vec<_> = (0..8).map(|_| client.send(&mac_request(Key::Reference(key), &text))).collect();
     card.program.kill();
     let deadline = Some(Instant::now() + PATIENCE);

@@ -364,7 +364,7 @@ fn many_equal_tenants_are_served_alike_with_queues_of_unequal_number() {
 fn cheap_requests_do_not_wait_for_dear_ones_that_came_with_them() {
     let (_keeper, mut card) = common::coprocessor();
     let client = card.attach();
-    let key = common::opened_key(&mut card, &client, 0, &[0x57; 16]);
+    let key = common::opened_key(&mut card, &client, &[0x57; 16]);
     let payload =
         |bytes: usize| common::written(&common::mac_request(Key::Reference(key), &vec![0x61; bytes]));
     let (short, long) = (payload(64), payload(100_000));
@@ -389,7 +389,7 @@ fn cheap_requests_do_not_wait_for_dear_ones_that_came_with_them() {
 fn dear_requests_share_a_pass_with_their_own_kind_only() {
     let (_keeper, mut card) = common::coprocessor();
     let client = card.attach();
-    let key = common::opened_key(&mut card, &client, 0, &[0x57; 16]);
+    let key = common::opened_key(&mut card, &client, &[0x57; 16]);
     let payload =
         |bytes: usize| common::written(&common::mac_request(Key::Reference(key), &vec![0x61; bytes]));
     let payloads = [payload(40_000), payload(140_000)];
@@ -414,7 +414,7 @@ fn a_pass_of_dear_requests_fills_the_lanes_of_its_kernel_and_no_more() {
     let lanes = engine.lanes(engine::Operation::Mac(engine::MacAlgorithm::X919));
     let (_keeper, mut card) = common::coprocessor();
     let clients: Vec<_> = (0..QUEUES).map(|_| card.attach()).collect();
-    let key = common::opened_key(&mut card, &clients[0], 0, &[0x57; 16]);
+    let key = common::opened_key(&mut card, &clients[0], &[0x57; 16]);
     let payload = common::written(&common::mac_request(Key::Reference(key), &vec![0x61; 40_000]));
     let work = work_ns(engine.level(), Verb::MacGenerate, &payload, &[], |_| false);
     // What they cost is known from the first on.
@@ -563,10 +563,10 @@ fn refused_requests_make_no_dear_kind_cheap() {
     let (_keeper, mut card) = common::coprocessor();
     let client = card.attach();
     let mut token = common::import_key(&client, &[0x57; 16]);
-    let key = card.table.put(0, common::TENANT, &token);
+    let key = card.table.put(common::TENANT, &token).unwrap();
     // Under another master key.
     token[8] ^= 0xFF;
-    let damaged = card.table.put(1, common::TENANT, &token);
+    let damaged = card.table.put(common::TENANT, &token).unwrap();
     let payload =
         |key, bytes: usize| common::written(&common::mac_request(Key::Reference(key), &vec![0x61; bytes]));
     let [short, long, failing] = [payload(key, 64), payload(key, 100_000), payload(damaged, 100_000)];

@@ -13,17 +13,16 @@
 //! refused at the first message.
 //!
 //! Every resource that is bounded for a whole home has tighter bounds for each tenant of guests
-//! ([`GUEST_CONNECTIONS_MAX`], [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]), so that none of them can take all of it,
-//! and for one user with several credentials ([`GUEST_USER_CONNECTIONS_MAX`], [`GUEST_USER_LABELS_MAX`]). All guests
-//! together leave places for administrators ([`ADMINISTRATORS_CONNECTIONS`], [`ADMINISTRATORS_QUEUES`],
-//! [`ADMINISTRATORS_LABELS`]).
+//! ([`GUEST_CONNECTIONS_MAX`], [`GUEST_QUEUES_MAX`]; of labels, see [`crate::labels`]), so that none of them can take
+//! all of it, and for one user with several credentials ([`GUEST_USER_CONNECTIONS_MAX`]). All guests together leave
+//! places for administrators ([`ADMINISTRATORS_CONNECTIONS`], [`ADMINISTRATORS_QUEUES`]).
 
 use home::Settings;
 use link::world;
 use nix::unistd::{Group, Uid, User};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
-use wire::bounds::{CONNECTIONS_MAX, CONTROL_BYTES_MAX, KEY_TABLE_ENTRIES, QUEUES_PER_CARD_MAX};
+use wire::bounds::{CONNECTIONS_MAX, CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX};
 
 /// Upper bound of the connections of one tenant of guests, and of one user before the greeting.
 pub const GUEST_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 4;
@@ -47,14 +46,6 @@ pub const GUESTS_QUEUE_BYTES_MAX: u64 = 4 * GUEST_QUEUE_BYTES_MAX;
 /// card's queues. A card takes no queue whose grant does not fit into that message, so administrators keep more than a
 /// quarter of it.
 pub const GUESTS_GRANTS_BYTES_MAX: usize = CONTROL_BYTES_MAX / 2;
-/// Upper bound of the units of the key table that the labels of one tenant of guests take; for a further label the
-/// tenant's own that were asked for longest ago give way.
-pub const GUEST_LABELS_MAX: usize = KEY_TABLE_ENTRIES / 4;
-/// Upper bound of the units of the key table for labels that one user of guests opened, whatever credentials it showed.
-pub const GUEST_USER_LABELS_MAX: usize = 2 * GUEST_LABELS_MAX;
-/// Units at the end of the key table that are kept for labels of administrators.
-pub const ADMINISTRATORS_LABELS: usize = 512;
-
 /// The users and groups of the settings as numbers: names are looked up once, when the settings are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {

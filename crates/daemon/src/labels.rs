@@ -2,20 +2,27 @@
 //!
 //! An entry belongs to one tenant and one label. It is made at the first opening, reused by every
 //! later one, and removed when its record changes or is deleted, when the table is full and its tenant
-//! is not connected, or when its tenant needs the place for another label and has asked for this one
+//! is not connected, or when its tenant needs the room for another label and has asked for this one
 //! longest ago. This is pure bookkeeping: the caller writes the table itself.
+//!
+//! The table is counted in units, of which an entry takes as many as its token needs ([`key_table_units`]):
+//!
+//! | at most | of the units |
+//! |---|---|
+//! | one tenant's, that its guests opened | a quarter |
+//! | one user's, that it opened as a guest, of all tenants together | half |
+//! | all guests' | all but an eighth, which is left to administrators |
+//!
+//! All that a request needs is found without a look at every entry.
 
-use crate::access::ADMINISTRATORS_LABELS;
 use link::key_table_units;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use wire::bounds::KEY_TABLE_ENTRIES;
 use wire::control::Store;
 use wire::uses::Uses;
 use wire::{KeyReference, Label};
 
 /// A label that a client has opened, and its entry in the key table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenLabel {
     /// Tenant that may use the entry.
     pub tenant: u32,
@@ -34,7 +41,7 @@ pub struct OpenLabel {
 }
 
 /// Who opened a label, as far as this daemon knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opener {
     /// An administrator of the home.
     Administrator,
@@ -42,195 +49,253 @@ pub enum Opener {
     Guest(Option<u32>),
 }
 
-impl Opener {
-    /// Number of units of the key table that labels of this opener may take: those at the end are for administrators.
-    fn units(self) -> usize {
-        match self {
-            Self::Administrator => KEY_TABLE_ENTRIES,
-            Self::Guest(_) => KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS,
-        }
-    }
+/// What is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// What guests of this tenant may take.
+    Tenant,
+    /// What this user may take as a guest.
+    User,
+    /// The table, or the part of it that guests may take.
+    Table,
 }
 
 impl OpenLabel {
-    /// The units of the key table that this label takes.
-    fn units(&self) -> std::ops::Range<usize> {
-        let first = self.reference.slot as usize;
-        first..first + key_table_units(self.token_bytes as usize)
+    /// Number of units of the key table that this label takes.
+    fn units(&self) -> usize {
+        key_table_units(self.token_bytes as usize)
+    }
+
+    /// The lists in which it waits for giving way.
+    fn lists(&self) -> impl Iterator<Item = List> {
+        let tenant = self.tenant;
+        let (first, second) = match self.opener {
+            Opener::Administrator => (List::Administrators { tenant }, None),
+            Opener::Guest(user) => (List::Guests { tenant }, user.map(|user| List::User { tenant, user })),
+        };
+        std::iter::once(first).chain(second)
     }
 }
 
-/// All opened labels of a home, at most [`KEY_TABLE_ENTRIES`].
+/// Entries of a tenant that may give way for the same request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum List {
+    Administrators { tenant: u32 },
+    Guests { tenant: u32 },
+    User { tenant: u32, user: u32 },
+}
+
+/// An opened label, and when it was last asked for, as a count of questions.
+struct Entry {
+    open: OpenLabel,
+    asked: u64,
+}
+
+/// All opened labels of a home.
 pub struct OpenLabels {
-    entries: HashMap<(u32, Label), OpenLabel>,
-    /// When each entry was last asked for, as a count of questions, and of each tenant the labels in that order.
-    asked: HashMap<(u32, Label), u64>,
-    in_order: HashMap<u32, BTreeMap<u64, Label>>,
+    /// Units of the key table.
+    units: usize,
+    entries: HashMap<u32, Entry>,
+    by_label: BTreeMap<(Label, u32), u32>,
+    /// Of each list the entries in the order in which they were asked for.
+    in_order: HashMap<List, BTreeMap<u64, u32>>,
     questions: u64,
-    /// Units of each tenant, and of each user that opened labels as a guest.
+    /// Units of each tenant, of each user that opened labels as a guest, and of all guests.
     units_of_tenant: HashMap<u32, usize>,
+    /// Of these, what guests opened.
+    guests_of_tenant: HashMap<u32, usize>,
     units_of_user: HashMap<u32, usize>,
-    /// Which units of the key table belong to an entry.
-    taken: Box<[bool; KEY_TABLE_ENTRIES]>,
-}
-
-impl Default for OpenLabels {
-    fn default() -> Self {
-        Self {
-            entries: HashMap::new(),
-            asked: HashMap::new(),
-            in_order: HashMap::new(),
-            questions: 0,
-            units_of_tenant: HashMap::new(),
-            units_of_user: HashMap::new(),
-            taken: Box::new([false; KEY_TABLE_ENTRIES]),
-        }
-    }
+    units_of_guests: usize,
 }
 
 impl OpenLabels {
+    /// Those of a key table of this many units; none is open.
+    pub fn new(units: usize) -> Self {
+        Self {
+            units,
+            entries: HashMap::new(),
+            by_label: BTreeMap::new(),
+            in_order: HashMap::new(),
+            questions: 0,
+            units_of_tenant: HashMap::new(),
+            guests_of_tenant: HashMap::new(),
+            units_of_user: HashMap::new(),
+            units_of_guests: 0,
+        }
+    }
+
     /// The entry of a tenant for a label.
     pub fn find(&self, tenant: u32, label: &Label) -> Option<&OpenLabel> {
-        self.entries.get(&(tenant, label.clone()))
+        let slot = self.by_label.get(&(label.clone(), tenant))?;
+        Some(&self.entries.get(slot)?.open)
     }
 
     /// The entry of a tenant that this reference names.
     pub fn of_reference(&self, tenant: u32, reference: KeyReference) -> Option<&OpenLabel> {
-        self.entries.values().find(|open| open.tenant == tenant && open.reference == reference)
+        let open = &self.entries.get(&reference.slot)?.open;
+        (open.tenant == tenant && open.reference == reference).then_some(open)
     }
 
-    /// The first unit of a free run for a token of this length, which [`OpenLabels::insert`] takes; `None` if the table
-    /// has no such run for this opener.
-    pub fn vacant(&self, token_bytes: usize, opener: Opener) -> Option<u32> {
-        let mut runs = self.taken[..opener.units()].windows(key_table_units(token_bytes));
-        runs.position(|run| !run.contains(&true)).map(|slot| slot as u32)
-    }
-
-    /// Notes an entry as opened. An entry is not noted if one of its units is taken already.
+    /// Notes an entry as opened; whatever was noted of its place is gone.
     pub fn insert(&mut self, open: OpenLabel) {
-        if let Some(run) = self.taken.get_mut(open.units())
-            && !run.contains(&true)
-        {
-            run.fill(true);
-            self.asked_for(open.tenant, &open.label);
-            let (units, tenant) = (open.units().len(), open.tenant);
-            *self.units_of_tenant.entry(tenant).or_default() += units;
-            if let Opener::Guest(Some(user)) = open.opener {
+        self.remove(open.reference.slot);
+        self.questions += 1;
+        self.put(Entry { open, asked: self.questions });
+    }
+
+    fn put(&mut self, entry: Entry) {
+        let (open, slot) = (&entry.open, entry.open.reference.slot);
+        for list in open.lists() {
+            self.in_order.entry(list).or_default().insert(entry.asked, slot);
+        }
+        let units = open.units();
+        *self.units_of_tenant.entry(open.tenant).or_default() += units;
+        if let Opener::Guest(user) = open.opener {
+            self.units_of_guests += units;
+            *self.guests_of_tenant.entry(open.tenant).or_default() += units;
+            if let Some(user) = user {
                 *self.units_of_user.entry(user).or_default() += units;
             }
-            self.entries.insert((open.tenant, open.label.clone()), open);
         }
+        self.by_label.insert((open.label.clone(), open.tenant), slot);
+        self.entries.insert(slot, entry);
+    }
+
+    fn remove(&mut self, slot: u32) -> Option<Entry> {
+        let entry = self.entries.remove(&slot)?;
+        let (open, units) = (&entry.open, entry.open.units());
+        for list in open.lists() {
+            if let Some(order) = self.in_order.get_mut(&list) {
+                order.remove(&entry.asked);
+                if order.is_empty() {
+                    self.in_order.remove(&list);
+                }
+            }
+        }
+        less(&mut self.units_of_tenant, open.tenant, units);
+        if let Opener::Guest(user) = open.opener {
+            self.units_of_guests -= units;
+            less(&mut self.guests_of_tenant, open.tenant, units);
+            if let Some(user) = user {
+                less(&mut self.units_of_user, user, units);
+            }
+        }
+        self.by_label.remove(&(open.label.clone(), open.tenant));
+        Some(entry)
     }
 
     /// Notes that a tenant has asked for its entry of a label.
     pub fn asked_for(&mut self, tenant: u32, label: &Label) {
         self.questions += 1;
-        let order = self.in_order.entry(tenant).or_default();
-        if let Some(before) = self.asked.insert((tenant, label.clone()), self.questions) {
-            order.remove(&before);
+        let Some(slot) = self.by_label.get(&(label.clone(), tenant)) else { return };
+        let Some(entry) = self.entries.get_mut(slot) else { return };
+        for list in entry.open.lists() {
+            let order = self.in_order.entry(list).or_default();
+            order.remove(&entry.asked);
+            order.insert(self.questions, *slot);
         }
-        order.insert(self.questions, label.clone());
+        entry.asked = self.questions;
     }
 
-    /// Gives up the tenant's entry that was asked for longest ago, of those that may give way; the caller revokes it in
-    /// the table. `None` if the tenant has no such entry.
-    pub fn take_oldest(
-        &mut self,
-        tenant: u32,
-        may_give_way: impl Fn(&OpenLabel) -> bool,
-    ) -> Option<OpenLabel> {
-        let label = self.oldest(tenant, may_give_way)?.label.clone();
-        let open = self.entries.remove(&(tenant, label))?;
-        self.gone(&open);
-        Some(open)
-    }
-
-    /// Whether a token of this length would find a place if all entries of the tenant went that may give way, and how
-    /// many units those have.
-    pub fn would_fit(
+    /// What stands in the way of a further entry with a token of this length, where `free` units of the table are free,
+    /// and how many units that has.
+    pub fn exceeds(
         &self,
-        tenant: u32,
-        may_give_way: impl Fn(&OpenLabel) -> bool,
-        token_bytes: usize,
         opener: Opener,
-    ) -> (bool, usize) {
-        let mut taken = self.taken.clone();
-        let mut units = 0;
-        let of_tenant = self.entries.values().filter(|open| open.tenant == tenant && may_give_way(open));
-        for open in of_tenant {
-            taken[open.units()].fill(false);
-            units += open.units().len();
-        }
-        let mut runs = taken[..opener.units()].windows(key_table_units(token_bytes));
-        (runs.any(|run| !run.contains(&true)), units)
-    }
-
-    /// The tenant's entry that was asked for longest ago, of those that may give way.
-    pub fn oldest(&self, tenant: u32, may_give_way: impl Fn(&OpenLabel) -> bool) -> Option<&OpenLabel> {
-        let find =
-            |label: &Label| self.entries.get(&(tenant, label.clone())).filter(|open| may_give_way(open));
-        self.in_order.get(&tenant)?.values().find_map(find)
-    }
-
-    /// Forgets where an entry that was removed lay, and when it was asked for.
-    fn gone(&mut self, open: &OpenLabel) {
-        self.taken[open.units()].fill(false);
-        let units = open.units().len();
-        let less = |units_of: &mut HashMap<u32, usize>, whose: u32| {
-            if let Some(count) = units_of.get_mut(&whose) {
-                *count -= units;
-                if *count == 0 {
-                    units_of.remove(&whose);
-                }
+        tenant: u32,
+        token_bytes: usize,
+        free: usize,
+    ) -> Option<(Bound, usize)> {
+        let units = key_table_units(token_bytes);
+        if let Opener::Guest(user) = opener {
+            let (of_tenant, of_user) = (self.units / 4, self.units / 2);
+            if self.of_guests(tenant) + units > of_tenant {
+                return Some((Bound::Tenant, of_tenant));
             }
-        };
-        less(&mut self.units_of_tenant, open.tenant);
-        if let Opener::Guest(Some(user)) = open.opener {
-            less(&mut self.units_of_user, user);
-        }
-        let Some(asked) = self.asked.remove(&(open.tenant, open.label.clone())) else { return };
-        if let Some(order) = self.in_order.get_mut(&open.tenant) {
-            order.remove(&asked);
-            if order.is_empty() {
-                self.in_order.remove(&open.tenant);
+            if user.is_some_and(|user| self.of_user(user) + units > of_user) {
+                return Some((Bound::User, of_user));
+            }
+            let of_guests = self.units - self.units / 8;
+            if self.units_of_guests + units > of_guests {
+                return Some((Bound::Table, of_guests));
             }
         }
+        (units > free).then_some((Bound::Table, self.units))
+    }
+
+    /// Gives up entries of a tenant, those asked for longest ago first, until nothing
+    /// [stands in the way](OpenLabels::exceeds) of a further one; the caller revokes them in the table. None if
+    /// something would stand in the way even so. A guest gives up none that an administrator opened, and one whose user
+    /// has too many only its user's own.
+    pub fn make_room(
+        &mut self,
+        opener: Opener,
+        tenant: u32,
+        token_bytes: usize,
+        mut free: usize,
+    ) -> Vec<OpenLabel> {
+        let mut gone: Vec<Entry> = Vec::new();
+        while let Some((bound, _)) = self.exceeds(opener, tenant, token_bytes, free) {
+            let lists = match (opener, bound) {
+                (Opener::Administrator, _) => &[List::Administrators { tenant }, List::Guests { tenant }][..],
+                (Opener::Guest(Some(user)), Bound::User) => &[List::User { tenant, user }],
+                (Opener::Guest(_), _) => &[List::Guests { tenant }],
+            };
+            let oldest = lists.iter().filter_map(|list| self.in_order.get(list)?.first_key_value()).min();
+            let Some(entry) = oldest.map(|(_, slot)| *slot).and_then(|slot| self.remove(slot)) else {
+                gone.into_iter().for_each(|entry| self.put(entry));
+                return Vec::new();
+            };
+            free += entry.open.units();
+            gone.push(entry);
+        }
+        gone.into_iter().map(|entry| entry.open).collect()
     }
 
     /// Gives up the entries of a label, of all tenants; the caller revokes them in the table.
     pub fn take_label(&mut self, label: &Label) -> Vec<OpenLabel> {
-        self.take(|open| open.label == *label)
+        let all = (label.clone(), 0)..=(label.clone(), u32::MAX);
+        let slots: Vec<_> = self.by_label.range(all).map(|(_, slot)| *slot).collect();
+        self.take(slots)
     }
 
     /// Gives up the entries of tenants other than these; the caller revokes them in the table.
     pub fn take_absent(&mut self, present: &HashSet<u32>) -> Vec<OpenLabel> {
-        self.take(|open| !present.contains(&open.tenant))
+        self.take_tenants(|tenant| !present.contains(&tenant))
     }
 
     /// Gives up the entries of some tenants; the caller revokes them in the table.
     pub fn take_tenants(&mut self, which: impl Fn(u32) -> bool) -> Vec<OpenLabel> {
-        self.take(|open| which(open.tenant))
+        if !self.units_of_tenant.keys().any(|tenant| which(*tenant)) {
+            return Vec::new();
+        }
+        self.take_where(|open| which(open.tenant))
     }
 
     /// Updates every entry to its tenant's present rights. Removes those that have no allowed use, which the
     /// caller revokes in the table, and returns those whose uses changed, which the caller writes into it.
     pub fn review(&mut self, uses: impl Fn(u32, &Label) -> Uses) -> (Vec<OpenLabel>, Vec<OpenLabel>) {
         let mut changed = Vec::new();
-        for open in self.entries.values_mut() {
+        for Entry { open, .. } in self.entries.values_mut() {
             let now = uses(open.tenant, &open.label);
             if now != open.uses {
                 open.uses = now;
                 changed.push(open.clone());
             }
         }
-        let gone = self.take(|open| open.uses.is_none());
+        let gone = self.take_where(|open| open.uses.is_none());
         changed.retain(|open| !open.uses.is_none());
         (gone, changed)
     }
 
-    /// Units of the key table that a tenant's labels take: one for each but those with the longest tokens.
+    /// Units of the key table that a tenant's labels take.
     pub fn of_tenant(&self, tenant: u32) -> usize {
         self.units_of_tenant.get(&tenant).copied().unwrap_or(0)
+    }
+
+    /// Units of the key table that the labels take which guests of a tenant opened.
+    pub fn of_guests(&self, tenant: u32) -> usize {
+        self.guests_of_tenant.get(&tenant).copied().unwrap_or(0)
     }
 
     /// Units of the key table taken by labels that guests with this user id opened, of all tenants together.
@@ -248,10 +313,24 @@ impl OpenLabels {
         self.entries.is_empty()
     }
 
-    fn take(&mut self, which: impl Fn(&OpenLabel) -> bool) -> Vec<OpenLabel> {
-        let taken: Vec<_> = self.entries.extract_if(|_, open| which(open)).map(|(_, open)| open).collect();
-        taken.iter().for_each(|open| self.gone(open));
-        taken
+    fn take_where(&mut self, which: impl Fn(&OpenLabel) -> bool) -> Vec<OpenLabel> {
+        let which = |(slot, entry): (&u32, &Entry)| which(&entry.open).then_some(*slot);
+        let slots = self.entries.iter().filter_map(which).collect();
+        self.take(slots)
+    }
+
+    fn take(&mut self, slots: Vec<u32>) -> Vec<OpenLabel> {
+        slots.into_iter().filter_map(|slot| Some(self.remove(slot)?.open)).collect()
+    }
+}
+
+/// Counts units as given up.
+fn less(units_of: &mut HashMap<u32, usize>, whose: u32, units: usize) {
+    if let Some(count) = units_of.get_mut(&whose) {
+        *count -= units;
+        if *count == 0 {
+            units_of.remove(&whose);
+        }
     }
 }
 
@@ -260,109 +339,106 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn open(slot: u32, tenant: u32, label: &str) -> OpenLabel {
-        open_long(slot, tenant, label, 64)
+    const GUEST: Opener = Opener::Guest(Some(7));
+    /// Length of a token that takes 33 units, the longest.
+    const LONG: usize = 16 * 1024;
+
+    fn label(text: &str) -> Label {
+        Label::new(text).unwrap()
     }
 
-    fn open_long(slot: u32, tenant: u32, label: &str, token_bytes: usize) -> OpenLabel {
+    fn open(slot: u32, tenant: u32, text: &str, opener: Opener) -> OpenLabel {
         OpenLabel {
             tenant,
-            label: Label::new(label).unwrap(),
+            label: label(text),
             store: Store::Des,
-            token_bytes: token_bytes as u32,
+            token_bytes: 64,
             reference: KeyReference { slot, generation: 1 },
             uses: Uses::USE,
-            opener: Opener::Administrator,
+            opener,
         }
+    }
+
+    const OPENERS: [Opener; 4] = [Opener::Administrator, Opener::Guest(None), GUEST, Opener::Guest(Some(8))];
+
+    fn of_long(slot: u32, tenant: u32, text: &str, token_bytes: usize, opener: Opener) -> OpenLabel {
+        OpenLabel { token_bytes: token_bytes as u32, ..open(slot, tenant, text, opener) }
     }
 
     #[test]
-    fn a_full_table_gives_up_the_absent_only() {
-        let mut labels = OpenLabels::default();
-        for index in 0..KEY_TABLE_ENTRIES {
-            let slot = labels.vacant(64, Opener::Administrator).unwrap();
-            labels.insert(open(slot, (index % 2) as u32, &format!("K{index}")));
+    fn the_absent_give_up_what_they_have_and_nobody_else() {
+        let mut labels = OpenLabels::new(4096);
+        for slot in 0..100 {
+            labels.insert(open(slot, slot % 2, &format!("K{slot}"), Opener::Administrator));
         }
-        assert_eq!(labels.vacant(64, Opener::Administrator), None);
         assert_eq!(labels.take_absent(&HashSet::from([0, 1])), []);
-        assert_eq!(labels.take_absent(&HashSet::from([1])).len(), KEY_TABLE_ENTRIES / 2);
-        assert!(
-            labels.vacant(64, Opener::Administrator).is_some()
-                && labels.vacant(5000, Opener::Administrator).is_none()
-        );
-        assert!(labels.find(1, &Label::new("K1").unwrap()).is_some());
-        assert!(labels.find(0, &Label::new("K0").unwrap()).is_none());
+        assert_eq!(labels.take_absent(&HashSet::from([1])).len(), 50);
+        assert!(labels.find(1, &label("K1")).is_some() && labels.find(0, &label("K0")).is_none());
+        let reference = KeyReference { slot: 1, generation: 1 };
+        assert_eq!(labels.of_reference(1, reference).unwrap().label, label("K1"));
+        assert_eq!(labels.of_reference(0, reference), None);
+        assert_eq!(labels.of_reference(1, KeyReference { generation: 2, ..reference }), None);
     }
 
     #[test]
     fn of_a_tenants_entries_the_one_asked_for_longest_ago_gives_way() {
-        let mut labels = OpenLabels::default();
-        for (tenant, label) in [(1, "A"), (2, "A"), (1, "B"), (1, "C")] {
-            let slot = labels.vacant(64, Opener::Administrator).unwrap();
-            labels.insert(open(slot, tenant, label));
+        let mut labels = OpenLabels::new(4096);
+        for (slot, (tenant, text)) in [(1, "A"), (2, "A"), (1, "B"), (1, "C")].into_iter().enumerate() {
+            labels.insert(open(slot as u32, tenant, text, Opener::Administrator));
         }
-        labels.asked_for(1, &Label::new("A").unwrap());
-        let oldest = |labels: &mut OpenLabels, not: &str| {
-            let open = labels.take_oldest(1, |open| open.label.as_str() != not)?;
-            assert_eq!(open.tenant, 1);
-            Some(open.label.to_string())
+        labels.asked_for(1, &label("A"));
+        let mut gives_way = |tenant, bytes| {
+            let gone = labels.make_room(Opener::Administrator, tenant, bytes, 0);
+            gone.into_iter().map(|open| open.label.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(oldest(&mut labels, "B").as_deref(), Some("C"));
-        assert_eq!(labels.vacant(64, Opener::Administrator), Some(3));
-        assert_eq!(oldest(&mut labels, "").as_deref(), Some("B"));
-        assert_eq!(oldest(&mut labels, "").as_deref(), Some("A"));
-        assert_eq!(oldest(&mut labels, ""), None);
-        assert_eq!((labels.len(), labels.of_tenant(2)), (1, 1));
-        // Nothing is left of what is gone.
-        assert_eq!((labels.asked.len(), labels.in_order.len()), (1, 1));
+        assert_eq!(gives_way(1, 64), ["B"]);
+        // Two units more than there are: nothing goes in vain.
+        assert_eq!(gives_way(1, 1000), Vec::<String>::new());
+        assert_eq!(gives_way(1, 500), ["C", "A"]);
+        assert_eq!(gives_way(1, 64), Vec::<String>::new());
+        assert_eq!((labels.len(), labels.of_tenant(2), labels.in_order.len()), (1, 1, 1));
     }
 
     #[test]
-    fn what_would_make_room_is_weighed_before_anything_goes() {
-        let (mut labels, guest) = (OpenLabels::default(), Opener::Guest(Some(7)));
-        // Those of tenant 1 and those of tenant 2 in turn, up to the administrators' part.
-        for index in 0..KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS {
-            let slot = labels.vacant(64, guest).unwrap();
-            labels.insert(OpenLabel {
-                opener: guest,
-                ..open(slot, 1 + index as u32 % 2, &format!("K{index}"))
-            });
+    fn a_guest_is_bounded_by_tenant_by_user_and_by_what_is_left_to_administrators() {
+        let mut labels = OpenLabels::new(4096);
+        let mut slot = 0;
+        let mut fill = |labels: &mut OpenLabels, tenant, opener| {
+            let before = slot;
+            let exceeded = loop {
+                match labels.exceeds(opener, tenant, 64, 4096 - labels.len()) {
+                    None => labels.insert(open(slot, tenant, &format!("K{slot}"), opener)),
+                    Some(exceeded) => break exceeded,
+                }
+                slot += 1;
+            };
+            (slot - before, exceeded)
+        };
+        assert_eq!(fill(&mut labels, 1, GUEST), (1024, (Bound::Tenant, 1024)));
+        assert_eq!(fill(&mut labels, 2, GUEST), (1024, (Bound::Tenant, 1024)));
+        assert_eq!(fill(&mut labels, 3, GUEST), (0, (Bound::User, 2048)));
+        for (user, count) in [(8, 1024), (9, 512)] {
+            let (filled, (bound, _)) = fill(&mut labels, 10 + user, Opener::Guest(Some(user)));
+            let expected = if count == 512 { Bound::Table } else { Bound::Tenant };
+            assert_eq!((filled, bound), (count, expected));
         }
-        let of_one = (KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS) / 2;
-        assert_eq!(labels.would_fit(1, |_| true, 64, guest), (true, of_one));
-        // A long token needs a run, which neighbours' entries break.
-        assert_eq!(labels.would_fit(1, |_| true, 5000, guest), (false, of_one));
-        assert_eq!(labels.would_fit(1, |_| false, 64, guest), (false, 0));
-        assert_eq!(labels.oldest(1, |_| true).unwrap().label.as_str(), "K0");
-        assert_eq!(labels.len(), KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS);
-    }
-
-    #[test]
-    fn guests_leave_room_for_administrators_and_a_long_token_finds_it() {
-        let (mut labels, guest) = (OpenLabels::default(), Opener::Guest(Some(7)));
-        for index in 0..KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS {
-            let slot = labels.vacant(64, guest).unwrap();
-            labels.insert(OpenLabel { opener: guest, ..open(slot, 1, &format!("K{index}")) });
-        }
-        assert_eq!(labels.vacant(64, guest), None);
-        assert_eq!(labels.vacant(64, Opener::Guest(None)), None);
-        assert_eq!(labels.of_user(7), KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS);
-        assert_eq!(labels.of_user(8), 0);
-        // Whatever places guests leave between theirs, those at the end are in one piece.
-        let label = |index| Label::new(&format!("K{index}")).unwrap();
-        (0..KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS)
-            .step_by(2)
-            .for_each(|index| drop(labels.take_label(&label(index))));
-        assert!(labels.vacant(16 * 1024, Opener::Administrator).is_some());
-        assert_eq!(labels.vacant(16 * 1024, guest), None);
+        // Of tenant 3 this user has nothing that could give way, and others' do not.
+        assert_eq!(labels.make_room(GUEST, 3, 64, 512), []);
+        assert_eq!(labels.make_room(GUEST, 1, 64, 512)[0].label, label("K0"));
+        assert_eq!(labels.of_user(7), 2047);
+        // Administrators have the rest, also for the longest token.
+        assert_eq!(labels.exceeds(Opener::Administrator, 4, LONG, 512), None);
+        assert_eq!(fill(&mut labels, 4, Opener::Administrator), (513, (Bound::Table, 4096)));
+        // A guest of that tenant takes nothing that they opened.
+        assert_eq!(labels.make_room(GUEST, 4, 64, 0), []);
+        assert_eq!(labels.make_room(Opener::Administrator, 4, LONG, 0).len(), 33);
     }
 
     #[test]
     fn a_review_gives_up_what_may_no_longer_be_used() {
-        let mut labels = OpenLabels::default();
-        for (tenant, label) in [(1, "A"), (1, "B"), (2, "A")] {
-            let slot = labels.vacant(64, Opener::Administrator).unwrap();
-            labels.insert(open(slot, tenant, label));
+        let mut labels = OpenLabels::new(4096);
+        for (slot, (tenant, text)) in [(1, "A"), (1, "B"), (2, "A")].into_iter().enumerate() {
+            labels.insert(open(slot as u32, tenant, text, Opener::Administrator));
         }
         let (gone, changed) = labels.review(|tenant, label| match (tenant, label.as_str()) {
             (1, "A") => Uses::NONE,
@@ -374,34 +450,51 @@ mod tests {
             [(1, "A")]
         );
         assert_eq!(changed.len(), 1);
-        assert_eq!(labels.find(1, &Label::new("B").unwrap()).unwrap().uses, Uses::MAC_VERIFY);
+        assert_eq!(labels.find(1, &label("B")).unwrap().uses, Uses::MAC_VERIFY);
         assert_eq!((labels.len(), labels.of_tenant(2)), (2, 1));
         assert_eq!(labels.review(|_, _| Uses::USE).0, []);
+        assert_eq!(labels.take_label(&label("A")).len(), 1);
     }
 
     proptest! {
         #[test]
-        fn no_entry_has_two_owners(steps in proptest::collection::vec((0u32..3, 0u32..6, 0usize..20_000, any::<bool>()), 0..200)) {
-            let mut labels = OpenLabels::default();
-            for (tenant, name, token_bytes, opens) in steps {
-                let label = format!("K{name}");
-                if opens {
-                    if labels.find(tenant, &Label::new(&label).unwrap()).is_none() {
-                        let slot = labels.vacant(token_bytes, Opener::Administrator).unwrap();
-                        labels.insert(open_long(slot, tenant, &label, token_bytes));
+        fn counts_and_lists_agree_with_the_entries(
+            steps in proptest::collection::vec((0_u32..3, 0_u32..6, 0_usize..20_000, 0..4, 0_usize..4), 0..200),
+        ) {
+            let mut labels = OpenLabels::new(4096);
+            for (slot, (tenant, name, token_bytes, step, opener)) in steps.into_iter().enumerate() {
+                let (text, opener) = (format!("K{name}"), OPENERS[opener]);
+                let before = labels.len();
+                match step {
+                    0 => drop(labels.take_label(&label(&text))),
+                    1 => drop(labels.make_room(opener, tenant, token_bytes, 20)),
+                    // Nothing would make so much room: all is put back.
+                    2 => {
+                        let room = labels.make_room(opener, tenant, 4096 * 512, 0);
+                        prop_assert!(room.is_empty() && labels.len() == before);
                     }
-                } else {
-                    labels.take_label(&Label::new(&label).unwrap());
+                    _ if labels.find(tenant, &label(&text)).is_none() => {
+                        labels.insert(of_long(slot as u32, tenant, &text, token_bytes, opener));
+                    }
+                    _ => labels.asked_for(tenant, &label(&text)),
                 }
-                let units: Vec<_> = labels.entries.values().flat_map(OpenLabel::units).collect();
-                prop_assert_eq!(units.iter().collect::<HashSet<_>>().len(), units.len());
-                prop_assert_eq!(labels.taken.iter().filter(|taken| **taken).count(), units.len());
-                prop_assert!(units.iter().all(|unit| labels.taken[*unit]));
+                let units = |which: &dyn Fn(&OpenLabel) -> bool| {
+                    let of = labels.entries.values().map(|entry| &entry.open).filter(|open| which(open));
+                    of.map(OpenLabel::units).sum::<usize>()
+                };
+                let is_guests = |open: &OpenLabel| open.opener != Opener::Administrator;
                 for tenant in 0..3 {
-                    let of_tenant = labels.entries.values().filter(|open| open.tenant == tenant);
-                    prop_assert_eq!(labels.of_tenant(tenant), of_tenant.map(|open| open.units().len()).sum::<usize>());
+                    prop_assert_eq!(labels.of_tenant(tenant), units(&|open| open.tenant == tenant));
+                    let guests = units(&|open| open.tenant == tenant && is_guests(open));
+                    prop_assert_eq!(labels.of_guests(tenant), guests);
                 }
-                prop_assert_eq!(labels.in_order.values().map(BTreeMap::len).sum::<usize>(), labels.len());
+                for user in [7, 8] {
+                    prop_assert_eq!(labels.of_user(user), units(&|open| open.opener == Opener::Guest(Some(user))));
+                }
+                prop_assert_eq!(labels.units_of_guests, units(&is_guests));
+                let listed: usize = labels.in_order.values().map(BTreeMap::len).sum();
+                let lists: usize = labels.entries.values().map(|entry| entry.open.lists().count()).sum();
+                prop_assert_eq!((listed, labels.by_label.len()), (lists, labels.len()));
             }
         }
     }

@@ -124,6 +124,8 @@ pub struct Daemon {
     key_table: KeyTable,
     accounts: Accounts,
     labels: OpenLabels,
+    /// Whether a connection or a queue ended since entries of absent tenants were last removed.
+    someone_left: bool,
     /// Tenants that cards have died with.
     quarantine: Quarantine,
     quarantine_rows: Rows<SuspectRow>,

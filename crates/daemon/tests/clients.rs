@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use wire::bounds::{CALL_BYTES_MAX, CONNECTIONS_MAX, KEY_TABLE_ENTRIES, LIST_ROWS_MAX};
+use wire::bounds::{CALL_BYTES_MAX, CONNECTIONS_MAX, LABELS, LIST_ROWS_MAX};
 use wire::control::{
     CONTROL_VERSION, ClientReply, ClientRequest, OfficerOrder, OfficerReply, PollMode, Refusal, Sealed, Store,
 };
@@ -399,14 +399,16 @@ fn a_record_that_changed_unseen_is_revoked_by_the_next_daemon() {
 
 #[test]
 fn in_a_full_key_table_the_label_asked_for_longest_ago_gives_way() {
-    let place = Place::new();
+    let place = Place::with(|settings| settings.daemon.labels = *LABELS.start());
+    // Of tokens of one unit.
+    let labels = link::key_table_units_for(*LABELS.start());
     let name = |index| label(&format!("K{index}"));
     {
         // In one transaction: thousands of flushes would take long.
         drop(daemon::store::SqliteStore::open(&place.home.key_store()).unwrap());
         let store = rusqlite::Connection::open(place.home.key_store()).unwrap();
         store.execute_batch("BEGIN").unwrap();
-        for index in 0..KEY_TABLE_ENTRIES + 2 {
+        for index in 0..labels + 2 {
             let values = (name(index).to_string(), des_token(1));
             store
                 .execute(
@@ -420,14 +422,14 @@ fn in_a_full_key_table_the_label_asked_for_longest_ago_gives_way() {
     let _daemon = place.start();
     let client = place.client();
     let open = |index| opened(&client.ask(ClientRequest::OpenLabel { label: name(index) }));
-    let references: Vec<KeyReference> = (0..KEY_TABLE_ENTRIES).map(open).collect();
+    let references: Vec<KeyReference> = (0..labels).map(open).collect();
     let table = std::fs::File::open(place.home.key_table()).unwrap();
     let table = KeyTableView::join(table.as_fd()).unwrap();
     let is_open = |reference| table.read(reference, client.tenant, &mut Vec::new()).is_ok();
     assert!(references.iter().all(|reference| is_open(*reference)));
     // The first is asked for again, so the second is the oldest.
     assert_eq!(open(0), references[0]);
-    open(KEY_TABLE_ENTRIES);
+    open(labels);
     let gone = |references: &[KeyReference]| -> Vec<usize> {
         (0..references.len()).filter(|index| !is_open(references[*index])).collect()
     };
@@ -437,8 +439,52 @@ fn in_a_full_key_table_the_label_asked_for_longest_ago_gives_way() {
     assert_eq!(gone(&references), [1, 2]);
     // A record that goes gives its entry up: nothing else has to.
     assert_eq!(client.ask(calls::delete("K7", true)), calls::DONE);
-    open(KEY_TABLE_ENTRIES + 1);
+    open(labels + 1);
     assert_eq!(gone(&references), [1, 2, 7]);
+}
+
+#[test]
+fn another_number_of_labels_takes_effect_once_no_card_has_the_key_table() {
+    let place = Place::with(|settings| settings.daemon.labels = *LABELS.start());
+    let bytes = |labels| link::key_table_bytes(link::key_table_units_for(labels)) as u64;
+    let found = || std::fs::metadata(place.home.key_table()).unwrap().len();
+    let daemon = place.start();
+    let client = place.client();
+    client.create("A", des_token(1));
+    let open = |client: &Client| opened(&client.ask(ClientRequest::OpenLabel { label: label("A") }));
+    let before = open(&client);
+    assert_eq!(found(), bytes(1024));
+    place.change(|settings| settings.daemon.labels = 2000);
+    // Cards go on with the table that they have, and so does what is open in it.
+    daemon.kill();
+    let daemon = place.start();
+    assert_eq!((found(), open(&place.client())), (bytes(1024), before));
+    assert!(place.log().contains("labels = 2000 takes effect"), "{}", place.log());
+    assert_eq!(daemon.terminate(), 0);
+    let daemon = place.start();
+    assert_eq!(found(), bytes(2000));
+    // Nothing of the former table names anything in this one.
+    let after = open(&place.client());
+    assert!(after.slot == before.slot && after.generation != before.generation);
+    // So where all was killed: rows of processes are there, and no process.
+    place.change(|settings| settings.daemon.labels = 3000);
+    daemon.kill();
+    for (_, row) in place.processes() {
+        let process = row.identity.open().unwrap();
+        process.kill().unwrap();
+        while !process.is_dead() {
+            std::thread::yield_now();
+        }
+    }
+    let daemon = place.start();
+    assert_eq!(found(), bytes(3000));
+    // One that finds no room leaves the table that is there: its place is taken by a folder.
+    assert_eq!(daemon.terminate(), 0);
+    place.change(|settings| settings.daemon.labels = 4000);
+    std::fs::create_dir(place.home.key_table().with_extension("new")).unwrap();
+    let _daemon = place.start();
+    assert_eq!(found(), bytes(3000));
+    assert!(place.log().contains("labels = 4000 does not take effect"), "{}", place.log());
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use crate::common::{self, Client, Place, call, des_token, lacks_descriptors, tenant};
 use daemon::access::{
-    GUEST_CONNECTIONS_MAX, GUEST_LABELS_MAX, GUEST_QUEUE_BYTES_MAX, GUEST_USER_CONNECTIONS_MAX,
-    GUEST_USER_LABELS_MAX, GUEST_USER_QUEUE_BYTES_MAX, GUESTS_QUEUE_BYTES_MAX,
+    GUEST_CONNECTIONS_MAX, GUEST_QUEUE_BYTES_MAX, GUEST_USER_CONNECTIONS_MAX, GUEST_USER_QUEUE_BYTES_MAX,
+    GUESTS_QUEUE_BYTES_MAX,
 };
 use link::{Channel, KeyTableView};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Instant;
+use wire::bounds::LABELS;
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
 use wire::tenant::Credential;
 use wire::{KeyReference, Label};
@@ -19,6 +20,7 @@ fn place(count: u32) -> Place {
         settings.tenants =
             (1..=count).map(|number| tenant(&format!("t{number}"), number, number as u8)).collect();
         settings.tenant_number_next = count + 1;
+        settings.daemon.labels = *LABELS.start();
     })
 }
 
@@ -64,13 +66,15 @@ fn one_user_with_several_credentials_leaves_connections_to_other_guests_and_to_a
 #[test]
 fn one_user_with_several_credentials_leaves_labels_to_other_guests_and_to_administrators() {
     let place = place(3);
+    // A quarter of the key table is for a tenant, half for a user, in tokens of one unit.
+    let of_tenant = link::key_table_units_for(*LABELS.start()) / 4;
     let name = |index: usize| Label::new(&format!("K{index}")).unwrap();
     {
         // In one transaction: thousands of flushes would take long.
         drop(daemon::store::SqliteStore::open(&place.home.key_store()).unwrap());
         let store = rusqlite::Connection::open(place.home.key_store()).unwrap();
         store.execute_batch("BEGIN").unwrap();
-        for index in 0..=GUEST_LABELS_MAX {
+        for index in 0..=of_tenant {
             let values = (name(index).to_string(), des_token(1));
             let insert = "INSERT INTO records (label, store, token, written_unix_s) VALUES (?1, 1, ?2, 0)";
             store.execute(insert, values).unwrap();
@@ -87,10 +91,10 @@ fn one_user_with_several_credentials_leaves_labels_to_other_guests_and_to_admini
     let table = KeyTableView::join(table.as_fd()).unwrap();
     // More labels than a tenant may have open: its own oldest gives way, and nobody else's.
     let fill = |client: &Client| -> Vec<KeyReference> {
-        let all: Vec<_> = (0..=GUEST_LABELS_MAX).map(|index| reference(open(client, index))).collect();
+        let all: Vec<_> = (0..=of_tenant).map(|index| reference(open(client, index))).collect();
         let is_open =
             |reference: &&KeyReference| table.read(**reference, client.tenant, &mut Vec::new()).is_ok();
-        assert_eq!(all.iter().filter(is_open).count(), GUEST_LABELS_MAX);
+        assert_eq!(all.iter().filter(is_open).count(), of_tenant);
         assert!(!is_open(&&all[0]));
         all
     };
@@ -99,11 +103,12 @@ fn one_user_with_several_credentials_leaves_labels_to_other_guests_and_to_admini
     fill(&clients[1]);
     let of_first =
         |reference: &&KeyReference| table.read(**reference, clients[0].tenant, &mut Vec::new()).is_ok();
-    assert_eq!(first.iter().filter(of_first).count(), GUEST_LABELS_MAX);
+    assert_eq!(first.iter().filter(of_first).count(), of_tenant);
     // One user has as many as it may with two credentials: with a third it has none that could give way.
     match open(&clients[2], 0) {
         ClientReply::Refused(refusal) => {
-            assert_eq!(limit_of("opened labels of this user", &refusal), GUEST_USER_LABELS_MAX);
+            let what = "opened labels of this user ([daemon] labels in the settings)";
+            assert_eq!(limit_of(what, &refusal), *LABELS.start() as usize / 2);
         }
         other => panic!("{other:?}"),
     }

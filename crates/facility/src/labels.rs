@@ -10,7 +10,7 @@ use crate::control::Opened;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use wire::bounds::{KEY_TABLE_ENTRIES, LABEL_BYTES};
+use wire::bounds::{KEY_TABLE_UNITS_PER_LABEL, LABEL_BYTES, LABELS_DEFAULT};
 use wire::control::Store;
 use wire::{KeyReference, Label};
 
@@ -23,8 +23,9 @@ pub(crate) struct OpenLabel {
     is_used: AtomicBool,
 }
 
-/// Upper bound of the labels in a table: as many as a home has places for.
-const LABELS_MAX: usize = KEY_TABLE_ENTRIES;
+/// Upper bound of the labels in a table: as many AES and DES keys as a home has places for, if its settings name no
+/// other number.
+const LABELS_MAX: usize = LABELS_DEFAULT as usize * KEY_TABLE_UNITS_PER_LABEL;
 /// Placeholder for the reference of a label that is not opened yet: no generation of a key is 0.
 const UNOPENED: KeyReference = KeyReference { slot: u32::MAX, generation: 0 };
 

@@ -15,7 +15,9 @@ mod text;
 use crate::FILE_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use wire::bounds::{CARDS_MAX, DOMAINS_MAX, PROCESSORS_LISTED_MAX, ROLES_MAX, TENANTS_MAX};
+use wire::bounds::{
+    CARDS_MAX, DOMAINS_MAX, LABELS, LABELS_DEFAULT, PROCESSORS_LISTED_MAX, ROLES_MAX, TENANTS_MAX,
+};
 use wire::control::{LevelLimit, PollMode, TokenForm, TokenForms, Unseal};
 use wire::tenant::{NAMED_TENANT, Tenant};
 
@@ -120,14 +122,23 @@ impl Default for Cards {
 }
 
 /// The daemon of a home.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DaemonSettings {
+    /// Labels that the home's key table has room for, of keys as long as private RSA keys of 2,048 bits; of shorter
+    /// keys it takes up to four times as many.
+    pub labels: u32,
     /// Whether a program that needs the daemon may start it if none runs. None means yes, unless a
     /// service manager started the last daemon, or the home is of a system service. See
     /// [`Home::may_autostart`](crate::Home::may_autostart).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autostart: Option<bool>,
+}
+
+impl Default for DaemonSettings {
+    fn default() -> Self {
+        Self { labels: LABELS_DEFAULT, autostart: None }
+    }
 }
 
 /// Programs that a home starts; never looked for in PATH.
@@ -185,6 +196,8 @@ pub enum SettingsError {
     Interval,
     /// The memory for the passphrase is outside of [`SEAL_MEMORY_MIB`].
     SealMemory(u32),
+    /// The number of labels is outside of [`LABELS`].
+    Labels(u32),
     /// A development home, whose keys anyone can compute, in a system service.
     Service,
     /// Compatible tokens are made but not opened.
@@ -286,6 +299,12 @@ impl std::fmt::Display for SettingsError {
                 "seal_memory_mib = {mib}; allowed are {} to {}",
                 SEAL_MEMORY_MIB.start(),
                 SEAL_MEMORY_MIB.end()
+            ),
+            Self::Labels(labels) => write!(
+                f,
+                "[daemon] labels = {labels}; allowed are {} to {}",
+                LABELS.start(),
+                LABELS.end()
             ),
             Self::Service => f.write_str(
                 "service and [development]: a system service has master keys of officers, not those that anyone knows",
@@ -391,6 +410,9 @@ impl Settings {
         if !SEAL_MEMORY_MIB.contains(&self.seal_memory_mib) {
             return Err(SettingsError::SealMemory(self.seal_memory_mib));
         }
+        if !LABELS.contains(&self.daemon.labels) {
+            return Err(SettingsError::Labels(self.daemon.labels));
+        }
         if self.service.is_some() && self.development.is_some() {
             return Err(SettingsError::Service);
         }
@@ -493,7 +515,10 @@ mod tests {
                         accelerators: cards.accelerators.max(1),
                         ..cards
                     },
-                    daemon: DaemonSettings { autostart: seed.map(|seed| seed % 2 == 0) },
+                    daemon: DaemonSettings {
+                        labels: LABELS.start() + seed.unwrap_or(0) as u32 % (LABELS.end() - LABELS.start()),
+                        autostart: seed.map(|seed| seed % 2 == 0),
+                    },
                     programs: programs(),
                     access: Access { users, groups, observers: vec![], role: role.then(|| "trusted".into()) },
                     weak_algorithms,
@@ -637,8 +662,11 @@ mod tests {
     #[test]
     fn bad_settings_are_refused_by_name() {
         let good = Settings::new(programs()).to_text().unwrap();
-        let cases: [(&str, &str, &str); 10] = [
+        let cases: [(&str, &str, &str); 13] = [
             ("domains = 1", "domains = 0", "domains = 0"),
+            ("labels = 16384", "labels = 1023", "[daemon] labels = 1023; allowed are 1024 to 131072"),
+            ("labels = 16384", "labels = 131073", "[daemon] labels = 131073"),
+            ("labels = 16384", "labels = -1", "-1"),
             ("domains = 1", "domains = 17", "1 to 16"),
             ("coprocessors = 1", "coprocessors = 64", "65 cards"),
             ("coprocessors = 1", "coprocesors = 1", "coprocesors"),

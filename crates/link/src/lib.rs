@@ -120,7 +120,8 @@ pub use doorbell::{CARD_SPIN_LONG_NS, CARD_SPIN_NS, Doorbell, EXTRA_DESCRIPTORS_
 pub use error::{LinkError, ReplyError, Violation};
 pub use failures::{FailureTable, FailureView};
 pub use keys::{
-    KEY_TABLE_BYTES, KeyTable, KeyTableEntry, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_units,
+    KeyTable, KeyTableEntry, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_bytes, key_table_units,
+    key_table_units_for,
 };
 pub use latch::Latch;
 pub use memory::JoinError;

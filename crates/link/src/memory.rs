@@ -318,13 +318,21 @@ impl Mapping {
     /// # Panics
     /// If the bytes do not lie within the mapping or `offset` is no multiple of 8.
     pub(crate) fn copy_to_private(&self, offset: usize, count: usize, out: &mut Vec<u8>) {
+        out.clear();
+        self.append_to_private(offset, count, out);
+    }
+
+    /// As [`Mapping::copy_to_private`], behind the content of `out`.
+    ///
+    /// # Panics
+    /// As [`Mapping::copy_to_private`].
+    pub(crate) fn append_to_private(&self, offset: usize, count: usize, out: &mut Vec<u8>) {
         let words = count.div_ceil(WORD_BYTES);
         let source = self.words(offset, words);
-        out.clear();
         out.reserve(words * WORD_BYTES);
         copy_words_out(source, out.spare_capacity_mut());
-        // SAFETY: `copy_words_out` initialised the first `words * 8 >= count` bytes.
-        unsafe { out.set_len(count) };
+        // SAFETY: `copy_words_out` initialised `words * 8 >= count` bytes behind the content.
+        unsafe { out.set_len(out.len() + count) };
     }
 
     /// Writes `bytes` from private memory; the rest of the last word is zero.

@@ -86,11 +86,15 @@ pub const PROCESSORS_LISTED_MAX: usize = 8192;
 pub const QUEUES_PER_CARD_MAX: usize = 4096;
 /// Client connections of one daemon.
 pub const CONNECTIONS_MAX: usize = 2048;
-/// Units of a key table, and so at most this many entries: opened labels of one home.
-pub const KEY_TABLE_ENTRIES: usize = 4096;
-/// Length of one unit of a key table. An entry takes as many units as its token needs: one up to
-/// 3,968 bytes.
-pub const KEY_TABLE_UNIT_BYTES: usize = 4096;
+/// Labels that a home's key table has room for, if its settings name no other number and their keys are at most as long
+/// as private RSA keys of 2,048 bits: four units each.
+pub const LABELS_DEFAULT: u32 = 16_384;
+/// Numbers of labels that the settings may name.
+pub const LABELS: std::ops::RangeInclusive<u32> = 1024..=131_072;
+/// Units of a key table for each label that it has room for.
+pub const KEY_TABLE_UNITS_PER_LABEL: usize = 4;
+/// Length of one unit of a key table. An entry takes as many units as its token needs: one up to 384 bytes.
+pub const KEY_TABLE_UNIT_BYTES: usize = 512;
 /// Longest control-plane message.
 pub const CONTROL_BYTES_MAX: usize = 64 * 1024;
 /// Longest payload of a call to the daemon, and of its answer: a message less its other fields.
@@ -126,7 +130,8 @@ const _: () = assert!(
     BULK_BYTES_MAX.is_multiple_of(4096) && BULK_BYTES_MAX > TEXT_BYTES_MAX + KEYS_MAX * TOKEN_BYTES_MAX
 );
 const _: () = assert!(PARAMETERS_MAX <= u64::BITS as usize && KEYWORDS_MAX <= u32::BITS as usize);
-const _: () = assert!(PKA_TOKEN_BYTES_MAX <= TOKEN_BYTES_MAX && KEY_TABLE_UNIT_BYTES.is_multiple_of(4096));
+const _: () =
+    assert!(PKA_TOKEN_BYTES_MAX <= TOKEN_BYTES_MAX && KEY_TABLE_UNIT_BYTES.is_multiple_of(FRAME_BYTES));
 const _: () = assert!(CHAIN_BYTES_MAX + LABEL_BYTES + 64 <= CONTROL_BYTES_MAX);
 const _: () = assert!(2 * (LABEL_BYTES + TOKEN_BYTES_MAX + 64) <= CALL_BYTES_MAX);
 const _: () = assert!(LABEL_BYTES <= TOKEN_BYTES_MAX && RANDOM_BYTES_MAX < BULK_BYTES_MAX);

@@ -57,7 +57,7 @@ pub use crate::registers::Register;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 13;
+pub const CONTROL_VERSION: u16 = 14;
 
 #[cfg(test)]
 mod tests {

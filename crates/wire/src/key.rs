@@ -129,7 +129,7 @@ impl std::fmt::Debug for Label {
 /// opened. An entry whose generation has moved on (deleted, revoked, replaced) is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeyReference {
-    /// Index of the entry, below [`crate::bounds::KEY_TABLE_ENTRIES`].
+    /// Number of the unit of the key table at which the entry begins.
     pub slot: u32,
     /// Generation of the entry; never 0.
     pub generation: u64,

@@ -244,8 +244,8 @@ fn main() -> ExitCode {
     table.row("daemon", idle.daemon, most(48 << 10, 1 << 10, 64));
     table.row("keeper", idle.keeper, most(region, 160 << 10, 24));
     table.row("card", idle.card, most(region, 160 << 10, 32));
-    table.disk("home, of it run/ below", idle.disk, 24 << 10);
-    table.disk("run/", disk(&installation.home.run()), 22 << 10);
+    table.disk("home, of it run/ below", idle.disk, 44 << 10);
+    table.disk("run/", disk(&installation.home.run()), 42 << 10);
 
     for number in 0..tenants {
         facility.change(Change::TenantAdd(tenant(number))).expect("a tenant is added");

@@ -111,8 +111,10 @@ fn programs_at_work_do_not_start_a_daemon_that_is_stopped_and_started() {
 
 #[test]
 fn where_the_settings_say_so_nobody_starts_it_who_needs_it() {
-    let forbidding =
-        |settings: Settings| Settings { daemon: home::DaemonSettings { autostart: Some(false) }, ..settings };
+    let forbidding = |settings: Settings| Settings {
+        daemon: home::DaemonSettings { autostart: Some(false), ..settings.daemon },
+        ..settings
+    };
     let mut installation = Installation::stopped(&forbidding(settings(1, 0)));
     assert_eq!(refused(&installation), NoAutostart::Settings);
     let said = need(&installation).unwrap_err().to_string();

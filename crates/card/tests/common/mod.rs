@@ -30,6 +30,8 @@ use wire::verb::{
 /// How long anything may take before a test gives up: far more than it needs on a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Room for the token of an RSA key, in bytes.
+/// Units of the key tables of cards under test.
+pub const UNITS: usize = link::key_table_units_for(*wire::bounds::LABELS.start());
 const TOKEN_ROOM: usize = 3500;
 /// The verb that does nothing.
 pub const NULL: null::Ask<'static> = null::Ask::new();
@@ -187,7 +189,7 @@ impl Card {
     /// As [`Card::begun`], with a limit of locked memory in bytes.
     pub fn begun_locking(start: CardStart, environment: &[(&str, &str)], lock_limit: Option<u64>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let table = KeyTable::open(&folder.path().join("keys.table")).expect("a key table");
+        let table = KeyTable::open(&folder.path().join("keys.table"), UNITS).expect("a key table");
         let doorbell = Doorbell::bind(&folder.path().join("doorbell")).expect("a doorbell").into_fd();
         let listener = Listener::bind(&folder.path().join("listener")).expect("a listener").into_fd();
         let status = StatusPage::create(start.generation).expect("a status page");
@@ -568,9 +570,9 @@ pub fn coprocessor_locking(start: CardStart, lock_limit: Option<u64>) -> (Keeper
 }
 
 /// A token of 16 bytes of `clear` in the key table of a card.
-pub fn opened_key(card: &mut Card, client: &Client, slot: u32, clear: &[u8; 16]) -> KeyReference {
+pub fn opened_key(card: &mut Card, client: &Client, clear: &[u8; 16]) -> KeyReference {
     let token = import_key(client, clear);
-    card.table.put(slot, TENANT, &token)
+    card.table.put(TENANT, &token).expect("a free unit")
 }
 
 /// Whether the other end of a channel is closed.

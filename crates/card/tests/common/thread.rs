@@ -1,6 +1,6 @@
 //! A card that serves in a thread of the test: with answers that wait as the test says, and without a sandbox.
 
-use super::{Client, EVERYTHING, PATIENCE, TENANT, card_start};
+use super::{Client, EVERYTHING, PATIENCE, TENANT, UNITS, card_start};
 use card::control::{Control, Identity};
 use card::held::Waits;
 use card::lanes::Lanes;
@@ -47,7 +47,7 @@ impl ThreadCard {
         let folder = tempfile::tempdir().expect("a folder");
         let shared = accounts.for_card().expect("a descriptor");
         let accounts = CardAccounts::join(shared.as_fd(), start.index).expect("accounts");
-        let table = KeyTable::open(&folder.path().join("keys.table")).expect("a key table");
+        let table = KeyTable::open(&folder.path().join("keys.table"), UNITS).expect("a key table");
         let doorbell = Doorbell::bind(&folder.path().join("doorbell")).expect("a doorbell");
         let listener = Listener::bind(&folder.path().join("listener")).expect("a listener");
         listener.set_nonblocking(true).expect("a listener");

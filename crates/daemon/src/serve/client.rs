@@ -561,6 +561,7 @@ impl Daemon {
     /// Ends a connection and gives its queues back.
     pub(super) fn disconnect(&mut self, id: u64) {
         let Some(mut client) = self.clients.remove(&id) else { return };
+        self.someone_left = true;
         if let Some((asker, act)) = client.ends() {
             let how = "not known: who asked has gone".to_owned();
             self.audit(&asker, &act, &Ended { how, denied: false });

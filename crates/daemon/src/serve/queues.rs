@@ -535,6 +535,7 @@ impl Daemon {
 
     fn forget_queue(&mut self, number: u64) -> Option<Queue> {
         let queue = self.queues.remove(&number)?;
+        self.someone_left = true;
         if let State::Adopted { owner: Some((_, pidfd)), .. } = &queue.state {
             self.poller.forget(pidfd);
         }

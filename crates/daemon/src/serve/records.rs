@@ -6,8 +6,7 @@
 
 use super::Daemon;
 use super::client::Client;
-use crate::access::{GUEST_LABELS_MAX, GUEST_USER_LABELS_MAX};
-use crate::labels::{OpenLabel, Opener};
+use crate::labels::{Bound, OpenLabel, OpenLabels, Opener};
 use crate::poller::{Interest, Source};
 use crate::rights::{Rights, Who};
 use crate::storage::{Task, TaskOutcome};
@@ -15,7 +14,9 @@ use crate::store::{Changes, Done, Job, Pattern};
 use crate::verbs::{self, Answer};
 use link::world;
 use std::collections::HashSet;
-use wire::bounds::{CONNECTIONS_MAX, CONTROL_BYTES_MAX, KEY_TABLE_ENTRIES, LIST_ROWS_MAX, REPLACEMENTS_MAX};
+use wire::bounds::{
+    CONNECTIONS_MAX, CONTROL_BYTES_MAX, KEY_TABLE_UNITS_PER_LABEL, LIST_ROWS_MAX, REPLACEMENTS_MAX,
+};
 use wire::control::{
     ClientReply, MasterKeyName, OfficerOrder, OfficerReply, RecordRow, Refusal, Replacement, Store,
 };
@@ -305,7 +306,7 @@ impl Daemon {
     /// Updates the entries of the key table to their tenants' present rights. Cards see the change with the next
     /// request.
     pub(super) fn review_labels(&mut self) {
-        let mut labels = std::mem::take(&mut self.labels);
+        let mut labels = std::mem::replace(&mut self.labels, OpenLabels::new(0));
         let (gone, changed) = labels.review(|tenant, label| self.uses_of_entry(tenant, label));
         self.labels = labels;
         for open in gone {
@@ -334,21 +335,6 @@ impl Daemon {
         self.give(Task::Job(Job::Find { label }), after)
     }
 
-    /// Refuses a guest `units` more units of the key table if its tenant or its user would have too many.
-    fn check_labels(&self, opener: Opener, tenant: u32, units: usize) -> Result<(), Refusal> {
-        let Opener::Guest(user) = opener else { return Ok(()) };
-        let full = |what: &str, limit: usize| {
-            Err(Refusal::Full { what: format!("opened labels of this {what}"), limit: limit as u64 })
-        };
-        if self.labels.of_tenant(tenant) + units > GUEST_LABELS_MAX {
-            return full("tenant", GUEST_LABELS_MAX);
-        }
-        if user.is_some_and(|user| self.labels.of_user(user) + units > GUEST_USER_LABELS_MAX) {
-            return full("user", GUEST_USER_LABELS_MAX);
-        }
-        Ok(())
-    }
-
     fn put(
         &mut self,
         opener: Opener,
@@ -364,24 +350,37 @@ impl Daemon {
             // A record without a key.
             return Err(Refusal::Verb(code::TOKEN_INVALID));
         }
-        let units = link::key_table_units(token.len());
+        let exceeds =
+            |server: &Self| server.labels.exceeds(opener, tenant, token.len(), server.key_table.free());
         // Entries of tenants that are gone stay, and count, until somebody needs their place.
-        if self.check_labels(opener, tenant, units).is_err()
-            || self.labels.vacant(token.len(), opener).is_none()
-        {
+        if exceeds(self).is_some() {
             self.revoke_absent();
         }
-        self.make_room(opener, tenant, token.len());
-        self.check_labels(opener, tenant, units)?;
+        let gone = self.labels.make_room(opener, tenant, token.len(), self.key_table.free());
+        self.revoke_taken(&gone);
+        let full = |bound: Bound, units: usize| {
+            let whose = match bound {
+                Bound::Tenant => " of this tenant",
+                Bound::User => " of this user",
+                Bound::Table => "",
+            };
+            // In the words of the settings: labels with keys as long as those that they are counted by.
+            let limit = (units / KEY_TABLE_UNITS_PER_LABEL) as u64;
+            Refusal::Full { what: format!("opened labels{whose} ([daemon] labels in the settings)"), limit }
+        };
+        if let Some((bound, units)) = exceeds(self) {
+            return Err(full(bound, units));
+        }
         let uses = self.uses_of_entry(tenant, &label);
         if uses.is_none() {
             // The settings changed while the label was looked for.
             return Err(Refusal::Verb(code::ACCESS_DENIED));
         }
-        let full = || Refusal::Full { what: "opened labels".into(), limit: KEY_TABLE_ENTRIES as u64 };
-        let slot = self.labels.vacant(token.len(), opener).ok_or_else(full)?;
         let note = note(store, &label);
-        let reference = self.key_table.put_noted(slot, tenant, uses, &note, token);
+        let reference = self
+            .key_table
+            .put_noted(tenant, uses, &note, token)
+            .ok_or_else(|| full(Bound::Table, self.key_table.units()))?;
         let open =
             OpenLabel { tenant, label, store, token_bytes: token.len() as u32, reference, uses, opener };
         let reply = opened(&open);
@@ -389,59 +388,16 @@ impl Daemon {
         Ok(reply)
     }
 
-    /// Gives up entries of a tenant, those asked for longest ago first, until a token of this length finds a place;
-    /// none if it finds no place even so. A guest gives up none that an administrator opened, and one whose user has
-    /// too many only its user's own.
-    fn make_room(&mut self, opener: Opener, tenant: u32, token_bytes: usize) {
-        let units = link::key_table_units(token_bytes);
-        let has_room = |server: &Self| {
-            server.check_labels(opener, tenant, units).is_ok()
-                && server.labels.vacant(token_bytes, opener).is_some()
-        };
-        if has_room(self) {
-            return;
-        }
-        let is_tenants = self.labels.of_tenant(tenant) + units > GUEST_LABELS_MAX;
-        let is_users = self.check_labels(opener, tenant, units).is_err() && !is_tenants;
-        let may_give_way = |open: &OpenLabel| match opener {
-            Opener::Administrator => true,
-            Opener::Guest(_) if is_users => open.opener == opener,
-            Opener::Guest(_) => open.opener != Opener::Administrator,
-        };
-        // One entry nearly always makes room for one; where it does not, all that may go are weighed first.
-        let oldest = self.labels.oldest(tenant, may_give_way);
-        let is_one_enough = oldest.is_some_and(|oldest| {
-            link::key_table_units(oldest.token_bytes as usize) == units
-                && (opener == Opener::Administrator || self.labels.of_tenant(tenant) <= GUEST_LABELS_MAX)
-        });
-        if !is_one_enough {
-            let (fits, going) = self.labels.would_fit(tenant, may_give_way, token_bytes, opener);
-            let is_below = |of: usize, most: usize| of - going.min(of) + units <= most;
-            let user_fits = match opener {
-                Opener::Guest(Some(user)) if is_users => {
-                    is_below(self.labels.of_user(user), GUEST_USER_LABELS_MAX)
-                }
-                _ => true,
-            };
-            let tenant_fits =
-                opener == Opener::Administrator || is_below(self.labels.of_tenant(tenant), GUEST_LABELS_MAX);
-            if !(fits && user_fits && tenant_fits) {
-                return;
-            }
-        }
-        while !has_room(self) {
-            let Some(oldest) = self.labels.take_oldest(tenant, may_give_way) else { return };
-            self.revoke_taken(&[oldest]);
-        }
-    }
-
     fn revoke(&mut self, label: &Label) {
         let taken = self.labels.take_label(label);
         self.revoke_taken(&taken);
     }
 
-    /// Removes the entries of tenants that have neither a connection nor a queue.
+    /// Removes the entries of tenants that have neither a connection nor a queue, unless none went since the last time.
     fn revoke_absent(&mut self) {
+        if !std::mem::take(&mut self.someone_left) {
+            return;
+        }
         let present: HashSet<u32> = self
             .clients
             .values()
@@ -452,7 +408,7 @@ impl Daemon {
         self.revoke_taken(&taken);
     }
 
-    fn revoke_taken(&self, taken: &[OpenLabel]) {
+    fn revoke_taken(&mut self, taken: &[OpenLabel]) {
         for open in taken {
             self.key_table.revoke(open.reference.slot);
         }

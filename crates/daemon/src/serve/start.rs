@@ -25,6 +25,7 @@ use crate::serials::Serials;
 use crate::service::Link;
 use crate::storage::Storage;
 use crate::store::{Checked, Done, Job, KeyStore, Record, SqliteStore, StoreError};
+use crate::supervise::card::ProcessRow;
 use crate::supervise::generations::Generations;
 use crate::supervise::keeper::{Keeper, KeeperSpecification};
 use crate::supervise::plan::limit;
@@ -97,20 +98,26 @@ impl Daemon {
 
         // From here on the store reports every change by others.
         let store = Checked(open(&home)?);
-        let key_table = open_key_table(&home.key_table())?;
-        let is_owner = |tenant| tenant < NAMED_TENANT && access.is_owner(tenant);
-        let labels = take_over_labels(&key_table, &store, is_owner);
-        let path = home.accounts();
-        let accounts = Accounts::open(&path).map_err(DaemonError::system("open the accounts", &path))?;
-        let storage = Storage::start(&home, store, copy)?;
-
-        let now = world::now();
         let rows = |name: &str| home.run().join(name);
         let system = DaemonError::system("open", rows("processes"));
         // The rows from which a later daemon learns of cards, tenants and queues; they can be written on a full disk
         // too.
         let process_rows =
             Rows::open_with_room(&rows("processes"), KEEPER_ROW as usize + 1).map_err(system)?;
+        // Cards that an earlier daemon left have its key table.
+        let left: Vec<(u32, ProcessRow)> = process_rows.load().unwrap_or_default();
+        let is_card = |(index, row): &(u32, ProcessRow)| {
+            *index != KEEPER_ROW && row.identity.open().is_some_and(|process| !process.is_dead())
+        };
+        let has_cards = left.iter().any(is_card);
+        let mut key_table = open_key_table(&home.key_table(), settings.daemon.labels, has_cards)?;
+        let is_owner = |tenant| tenant < NAMED_TENANT && access.is_owner(tenant);
+        let labels = take_over_labels(&mut key_table, &store, is_owner);
+        let path = home.accounts();
+        let accounts = Accounts::open(&path).map_err(DaemonError::system("open the accounts", &path))?;
+        let storage = Storage::start(&home, store, copy)?;
+
+        let now = world::now();
         let generations = Generations::open(&home.generations())
             .map_err(DaemonError::system("open", home.generations()))?;
         let account_rows =
@@ -174,6 +181,7 @@ impl Daemon {
             key_table,
             accounts,
             labels,
+            someone_left: true,
             quarantine,
             quarantine_rows,
             quarantine_written,
@@ -385,27 +393,63 @@ pub(super) fn open_way(home: &Home, access: &Access) -> Result<(), DaemonError> 
 }
 
 /// Opens the key table, after its blocks were allocated. The table is mapped: a store to a hole of the file on a full
-/// disk would end the daemon instead of failing.
-fn open_key_table(path: &Path) -> Result<KeyTable, DaemonError> {
-    allocate(path)?;
-    let opened = match KeyTable::open(path) {
+/// disk would end the daemon instead of failing. A table for another number of labels is made anew, unless cards have
+/// it mapped or the new one finds no room.
+fn open_key_table(path: &Path, labels: u32, has_cards: bool) -> Result<KeyTable, DaemonError> {
+    let units = link::key_table_units_for(labels);
+    allocate(path, units)?;
+    match KeyTable::open(path, units) {
+        Ok(table) if table.units() == units => Ok(table),
+        Ok(table) if has_cards => {
+            tracing::warn!(
+                "[daemon] labels = {labels} takes effect when the home is started after `cryptand stop`: cards have the \
+                 present key table mapped"
+            );
+            Ok(table)
+        }
+        Ok(table) => Ok(new_key_table(path, units).unwrap_or_else(|error| {
+            tracing::warn!(
+                "[daemon] labels = {labels} does not take effect, the present key table stays: {error}"
+            );
+            table
+        })),
         // A table of another version: a card that still has it mapped is of that version, too.
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
             tracing::warn!("{}: {error}; a new one takes its place", path.display());
-            fs::remove_file(path).map_err(DaemonError::system("remove", path))?;
-            allocate(path)?;
-            KeyTable::open(path)
+            new_key_table(path, units)
         }
-        opened => opened,
-    };
-    opened.map_err(DaemonError::system("open the key table", path))
+        Err(error) => Err(DaemonError::system("open the key table", path)(error)),
+    }
 }
 
-fn allocate(path: &Path) -> Result<(), DaemonError> {
+/// Puts an empty key table into the place of the one that is there, once it has its blocks.
+fn new_key_table(path: &Path, units: usize) -> Result<KeyTable, DaemonError> {
+    let new = path.with_extension("new");
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(DaemonError::system("remove", &new)(error));
+        }
+        _ => {}
+    }
+    let made = allocate(&new, units)
+        .and_then(|()| KeyTable::open(&new, units).map_err(DaemonError::system("open the key table", &new)))
+        .and_then(|table| {
+            fs::rename(&new, path).map_err(DaemonError::system("rename", &new))?;
+            Ok(table)
+        });
+    made.inspect_err(|_| drop(fs::remove_file(&new)))
+}
+
+/// Allocates the blocks of a key table of this many units, or of the one that is there.
+fn allocate(path: &Path, units: usize) -> Result<(), DaemonError> {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
     let file = file.map_err(DaemonError::system("open", path))?;
-    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, link::KEY_TABLE_BYTES as u64) {
+    let bytes = match file.metadata().map_err(DaemonError::system("open", path))?.len() {
+        0 => link::key_table_bytes(units) as u64,
+        present => present,
+    };
+    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
         Ok(()) => {}
         Err(rustix::io::Errno::OPNOTSUPP) => {
             tracing::warn!("{}: the file system cannot allocate it beforehand", path.display());
@@ -417,9 +461,15 @@ fn allocate(path: &Path) -> Result<(), DaemonError> {
 
 /// Keeps the entries of the key table that equal their records in the store, and revokes the others: an earlier daemon
 /// may have died between a change of a record and the revocation.
-fn take_over_labels(table: &KeyTable, store: &dyn KeyStore, is_owner: impl Fn(u32) -> bool) -> OpenLabels {
-    let mut labels = OpenLabels::default();
-    for entry in table.entries() {
+fn take_over_labels(
+    table: &mut KeyTable,
+    store: &dyn KeyStore,
+    is_owner: impl Fn(u32) -> bool,
+) -> OpenLabels {
+    let mut labels = OpenLabels::new(table.units());
+    for slot in 0..table.used() {
+        // One that cannot be read back was given up when the table was opened.
+        let Some(entry) = table.entry(slot) else { continue };
         let kept = super::records::noted(&entry.note).filter(|(kind, label)| {
             let held = Record { store: *kind, label: label.clone(), token: entry.token.clone() };
             store.run(&Job::Find { label: label.clone() }) == Ok(Done::Found(held))

@@ -134,7 +134,14 @@ impl Settings {
             ),
             ("tenant_key_failures_per_hour", Some(value(&self.pin.tenant_key_failures_per_hour))),
             (
-                "\n[daemon]\n# Whether a program that needs the daemon (`cryptand speed`, `encrypt` with a key on cards, a client library that was\n\
+                "\n[daemon]\n# Labels that can be open at once, 1024 to 131072, of keys as long as private RSA keys of 2,048 bits; of AES and DES\n\
+                 # keys four times as many. Each takes 2.3 KB in run/. A tenant of guests may have a quarter; its own\n\
+                 # that it asked for longest ago give way. Takes effect at the next start after `cryptand stop`. Default: 16384.",
+                None,
+            ),
+            ("labels", Some(value(&self.daemon.labels))),
+            (
+                "# Whether a program that needs the daemon (`cryptand speed`, `encrypt` with a key on cards, a client library that was\n\
                  # told to) starts it if none runs: as its child, without a unit's limits. After `cryptand stop`, or a signal\n\
                  # that stopped the daemon, no program does until `cryptand serve` or a unit has started it. Unset: true, but false\n\
                  # if a service manager started the last one, and for a home of a system service.",

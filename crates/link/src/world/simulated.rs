@@ -6,6 +6,7 @@ use rustix::net::SendFlags;
 use rustix::thread::futex;
 use rustix::time::ClockId;
 use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -394,6 +395,11 @@ pub fn process(pid: u32) -> Option<Option<Process>> {
 /// must do nothing that would tell others of its end.
 pub fn is_killed() -> bool {
     world().is_some_and(|world| world.is_killed())
+}
+
+/// A random number; in a simulated world one of its time.
+pub fn random() -> u64 {
+    world().map_or_else(|| RandomState::new().hash_one(pid()), |world| world.unix_ms() << 24)
 }
 
 /// Number of the calling process.

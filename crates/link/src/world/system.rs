@@ -4,6 +4,7 @@ use super::{Ended, Event};
 use rustix::event::{PollFd, Timespec};
 use rustix::net::SendFlags;
 use rustix::thread::futex;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
@@ -237,6 +238,11 @@ pub struct Process {
 #[inline]
 pub fn is_killed() -> bool {
     false
+}
+
+/// A random number, for what must not be guessed at by chance alone; no secret.
+pub fn random() -> u64 {
+    RandomState::new().hash_one(pid())
 }
 
 /// Number of the calling process.
