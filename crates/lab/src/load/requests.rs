@@ -264,6 +264,14 @@ impl<'a> Maker<'a> {
         self.rsa_token(&private, bits, form, None, job)
     }
 
+    /// A token of a test key for signatures, imported anew: each token of a key is another one.
+    pub fn signing_token(&mut self, bits: u32, job: usize) -> Result<Vec<u8>, LabError> {
+        let form = RsaForm::Crt;
+        let key = self.private(bits, form, job).map_err(LabError::facility("make a key"))?;
+        let clear = self.build_rsa(&structure(&key, form), form, Some(PkaUsage::Signature), true)?;
+        self.import_pka(&clear)
+    }
+
     fn private(&mut self, bits: u32, form: RsaForm, job: usize) -> Result<Arc<RsaPrivateKey>, String> {
         if let Some(kept) = self.tokens.privates.get(&(bits, form, job)) {
             return Ok(Arc::clone(kept));

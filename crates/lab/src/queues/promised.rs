@@ -8,6 +8,7 @@ mod full;
 mod groups;
 mod hostile;
 mod jobs;
+mod labels;
 mod loops;
 mod poll;
 pub(crate) mod scale;
@@ -22,9 +23,11 @@ use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::kit::machine::processors_online;
 use crate::kit::statistics::{Summary, compare};
 use crate::load::operation::{Operation, RsaForm};
-use crate::load::target::Target;
+use crate::load::target::{Needs, Target};
 use crate::load::{LabError, Load, Outcome, Workload};
 use facility::{Facility, Selection};
+use home::Settings;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wire::control::{Personality, PollMode};
@@ -122,6 +125,21 @@ fn on_cards(target: &Target, poll: PollMode) -> Result<Facility, LabError> {
 /// Options of a program whose clear-key requests go to cards.
 fn cards_only() -> facility::Options {
     facility::Options { in_caller: false, ..facility::Options::default() }
+}
+
+/// A home of its own with changed settings, opened as a program whose clear-key requests go to cards.
+fn home_of(
+    needs: &Needs,
+    stop: &Arc<AtomicBool>,
+    change: impl FnOnce(&mut Settings),
+) -> Result<(Target, Facility), LabError> {
+    let change = |_: &Path, settings: &mut Settings| {
+        change(settings);
+        Ok(())
+    };
+    let target = Target::throwaway_with(needs, Arc::clone(stop), change)?;
+    let facility = target.open_again(cards_only())?;
+    Ok((target, facility))
 }
 
 /// Opens the home as a program with default options.

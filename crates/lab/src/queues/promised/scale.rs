@@ -1,6 +1,7 @@
-//! One process with more threads, tickets and cards than one: what each further one gives, and what it costs.
+//! One process with more threads, tickets, cards and keys than one: what each further one gives, and what it costs.
 
-use super::{Effort, Group, cards_only, in_turn, of_groups, one};
+use super::labels::labels;
+use super::{Effort, Group, home_of, in_turn, of_groups, one};
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::kit::machine::processors_online;
 use crate::kit::statistics::{compare, median};
@@ -30,9 +31,10 @@ const LOADS: [(&str, Operation); 2] = [
 ];
 
 /// The groups, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 3] = [
+const GROUPS: [(&str, Group); 4] = [
     ("threads of one process", threads),
     ("tickets over cards", tickets),
+    ("keys under labels", labels),
     ("growth with threads and cards", growth),
 ];
 
@@ -59,9 +61,7 @@ fn work(effort: Effort, operation: Operation, threads: usize, jobs: usize) -> Wo
 }
 
 fn home(coprocessors: usize, stop: &Arc<AtomicBool>) -> Result<(Target, Facility), LabError> {
-    let target = Target::throwaway(&Needs { coprocessors, ..Needs::default() }, Arc::clone(stop))?;
-    let facility = target.open_again(cards_only())?;
-    Ok((target, facility))
+    home_of(&Needs { coprocessors, ..Needs::default() }, stop, |_| ())
 }
 
 /// The first `count` cards, which are all coprocessors here.
