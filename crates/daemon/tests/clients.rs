@@ -455,11 +455,13 @@ fn another_number_of_labels_takes_effect_once_no_card_has_the_key_table() {
     let before = open(&client);
     assert_eq!(found(), bytes(1024));
     place.change(|settings| settings.daemon.labels = 2000);
+    client.done(ClientRequest::Reload);
+    assert!(place.log().contains("labels = 2000 takes effect"), "{}", place.log());
     // Cards go on with the table that they have, and so does what is open in it.
     daemon.kill();
     let daemon = place.start();
     assert_eq!((found(), open(&place.client())), (bytes(1024), before));
-    assert!(place.log().contains("labels = 2000 takes effect"), "{}", place.log());
+    assert!(place.log().contains("cards have the present key table mapped"), "{}", place.log());
     assert_eq!(daemon.terminate(), 0);
     let daemon = place.start();
     assert_eq!(found(), bytes(2000));

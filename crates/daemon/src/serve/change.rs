@@ -104,6 +104,12 @@ impl Daemon {
         let prepared = self.prepare(settings)?;
         self.check_keeper(&prepared.settings)?;
         tracing::info!("settings taken over");
+        let labels = prepared.settings.daemon.labels;
+        if link::key_table_units_for(labels) != self.key_table.units() {
+            tracing::warn!(
+                "[daemon] labels = {labels} takes effect when the home is started after `cryptand stop`"
+            );
+        }
         self.take_over(prepared, client);
         Ok(())
     }
