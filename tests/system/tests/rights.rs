@@ -524,9 +524,11 @@ fn the_owners_user_id_in_a_container_has_a_guests_rights() {
 /// comes back, and a neighbour keeps its own.
 #[test]
 fn a_tenant_uses_more_labels_than_it_has_places_for() {
-    const PLACES: usize = 1_024;
+    // A quarter of the smallest key table, in tokens of one unit.
+    const PLACES: usize =
+        *wire::bounds::LABELS.start() as usize * wire::bounds::KEY_TABLE_UNITS_PER_LABEL / 4;
     const LABELS: usize = PLACES + 80;
-    let place = Place::new(|_| ());
+    let place = Place::new(|settings| settings.daemon.labels = *wire::bounds::LABELS.start());
     let name = |index: usize| format!("SHOP.K{index}");
     for index in 0..LABELS {
         place.owner.record_create(Store::Des, &label(&name(index)), &place.token).unwrap();
@@ -540,8 +542,12 @@ fn a_tenant_uses_more_labels_than_it_has_places_for() {
         shop.ask(0, &mac_request(&field, TEXT)).unwrap().into_reply()
     };
     // References that one process keeps give way to those of the other.
+    let first = || one.open_label(&label(&name(0))).unwrap().reference;
+    let before = first();
     (0..200).for_each(|index| assert_eq!(mac_of(&mac(&one, index)), expected, "{index}"));
+    assert_eq!(first(), before);
     (0..LABELS).for_each(|index| assert_eq!(mac_of(&mac(&other, index)), expected, "{index}"));
+    assert_ne!(first(), before, "it gave way");
     (0..LABELS).rev().for_each(|index| assert_eq!(mac_of(&mac(&one, index)), expected, "{index}"));
     // The neighbour's reference of before names its key.
     let by_reference =
