@@ -8,7 +8,7 @@
 //!
 //! Left out: the decipherment of GCM, ChaCha20-Poly1305, OCB and EAX, whose verdicts are public and are branched on;
 //! EAX at the portable level, where the bound library's CTR branches on a counter's wrapping and EAX begins to count at
-//! a MAC; and RSA and curves, which at the levels that valgrind knows are the bound library's own.
+//! a MAC; and operations of RSA and curves, which at the levels that valgrind knows are the bound library's own.
 
 mod key_blocks;
 mod low;

@@ -1,9 +1,9 @@
 //! Cache of prepared keys by token, so that each token is unwrapped and prepared only once.
 //!
 //! An entry is found by a hash of the token and then by full comparison in constant time, since clear tokens are
-//! secrets. Entries stand in a line; one that was used goes to its end once when its turn to be evicted comes. So what
-//! is used stays, and no eviction looks for the oldest. Tokens are zeroed when their entry is evicted; a prepared key
-//! is zeroed when its last user is done with it.
+//! secrets. Entries stand in a line. The first is evicted; one that was used since its last turn goes to the end
+//! instead. So no eviction looks for the oldest. Tokens are zeroed when their entry is evicted; a prepared key is
+//! zeroed when its last user is done with it.
 
 use engine::SecretBytes;
 use std::collections::{HashMap, VecDeque};
@@ -45,6 +45,7 @@ impl<T: Clone> Contexts<T> {
 
     /// Keeps a context that takes this many bytes, in place of the one that the token had.
     pub(crate) fn insert(&mut self, token: &[u8], context: T, bytes: usize) {
+        // The token, and about as much for its places in the table and in the line.
         let bytes = bytes + 2 * token.len();
         let entry = Entry { context, bytes, is_used: false };
         self.bytes += bytes;
