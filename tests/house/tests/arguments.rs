@@ -18,7 +18,7 @@ const BY_POSITION: &[(&str, &str)] = &[
     ("crates/daemon/src/verbs/tests.rs", "every verb of key records"),
     ("crates/facility/src/control/records.rs", "a token of another length, for the daemon to refuse"),
     ("crates/facility/src/reply.rs", "replies of any verb"),
-    ("crates/facility/src/request.rs", "one argument of any verb, and lengths without texts"),
+    ("crates/facility/src/request/memory.rs", "one argument of any verb, and lengths without texts"),
     ("crates/lab/src/load/requests.rs", "what a verb's type wrote, set again for each call that is measured"),
     ("crates/python/src/values.rs", "any verb, from a caller in Python"),
     ("crates/wire/src/frame/arguments.rs", "the type itself"),

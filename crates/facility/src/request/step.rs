@@ -1,6 +1,8 @@
 //! The steps of a request that an event loop runs one by one; none of them blocks.
 
-use super::{Judged, RESENT_MAX, Request, TAKEN_MAX, Unopened, held};
+use super::Request;
+use super::answering::{Judged, RESENT_MAX};
+use super::opening::{Unopened, held};
 use crate::cards::pool::{Attached, NotSent, Pool, Want};
 use crate::cards::route;
 use crate::control::Opened;
@@ -10,6 +12,7 @@ use link::{InFlight, LinkError};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::Label;
+use wire::bounds::TAKEN_MAX;
 use wire::control::ClientReply;
 use wire::frame::replace_reference;
 use wire::verb::{Class, Verb};
