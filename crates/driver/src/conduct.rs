@@ -5,7 +5,7 @@ use crate::knee::{self, Step};
 use crate::library::Library;
 use crate::looped::{Looped, Shared, Stage};
 use crate::plan::{End, Plan};
-use crate::report::{self, Outcome, Process};
+use crate::report::{self, DriveOutcome, Process};
 use crate::tally::Tally;
 use options::tls::Drive;
 use pacing::usage::{self, Seconds, Used};
@@ -142,7 +142,7 @@ fn find_knee(
     library: &Library,
     interrupted: &AtomicBool,
     bound: Duration,
-) -> Result<Outcome, DriveFailure> {
+) -> Result<DriveOutcome, DriveFailure> {
     let (mut best, closed) = match plan.rate {
         Some(_) => (None, None),
         None => {
@@ -186,7 +186,7 @@ fn drive(
     library: &Library,
     interrupted: &AtomicBool,
     rate: Option<f64>,
-) -> Result<Outcome, DriveFailure> {
+) -> Result<DriveOutcome, DriveFailure> {
     let shared = Shared::new();
     if plan.warm_up.is_zero() {
         shared.set(Stage::Measured);
@@ -296,7 +296,7 @@ impl Watch<'_> {
     }
 }
 
-fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking) -> Outcome {
+fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking) -> DriveOutcome {
     let seconds = (end.at - begin.at).as_secs_f64();
     let between = |before: &Option<Used>, after: &Option<Used>| match (before, after) {
         (Some(before), Some(after)) => Some(after.since(before)),
@@ -333,11 +333,11 @@ fn outcome(plan: &Plan, tally: Tally, begin: &Booking, end: &Booking) -> Outcome
     for process in processes.iter().filter(|process| process.used.is_none()) {
         warnings.push(format!("process {} ({}) ended: its time is not known", process.pid, process.name));
     }
-    Outcome { seconds, tally, own, busy, is_limit, processes, warnings, rate: None, search: None }
+    DriveOutcome { seconds, tally, own, busy, is_limit, processes, warnings, rate: None, search: None }
 }
 
 /// A warning if the rate was more than the server, the driver or the connections in flight could do.
-fn overload(outcome: &Outcome) -> Option<String> {
+fn overload(outcome: &DriveOutcome) -> Option<String> {
     let (tally, rate) = (&outcome.tally, outcome.rate?);
     let (late, due) = (tally.late + tally.never, tally.begun + tally.never);
     (late * 100 > due).then(|| {

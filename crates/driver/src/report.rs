@@ -10,7 +10,7 @@ use std::fmt::Write;
 use tls::Trust;
 
 /// Results of a run.
-pub(crate) struct Outcome {
+pub(crate) struct DriveOutcome {
     /// Length of the measured time, in seconds.
     pub(crate) seconds: f64,
     pub(crate) tally: Tally,
@@ -34,7 +34,7 @@ pub(crate) struct Process {
     pub(crate) used: Option<Seconds>,
 }
 
-impl Outcome {
+impl DriveOutcome {
     pub(crate) fn per_second(&self) -> f64 {
         if self.seconds > 0.0 { self.tally.transactions as f64 / self.seconds } else { 0.0 }
     }
@@ -46,7 +46,7 @@ impl Outcome {
 }
 
 /// The report as one JSON object in one line.
-pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
+pub(crate) fn json(plan: &Plan, outcome: &DriveOutcome) -> String {
     let tally = &outcome.tally;
     let agreed = tally.agreed.iter().map(|(agreed, count)| {
         json!({"version": agreed.version, "suite": agreed.suite, "group": agreed.group, "count": count})
@@ -131,7 +131,7 @@ fn times(times: &Times) -> Value {
 }
 
 /// The report as a table.
-pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
+pub(crate) fn table(plan: &Plan, outcome: &DriveOutcome) -> String {
     let tally = &outcome.tally;
     let mut text = String::new();
     // Writing to a string does not fail.

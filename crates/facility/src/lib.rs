@@ -55,7 +55,7 @@ use home::Home;
 use local::caller::{self, Holding};
 use request::ticket::Progress;
 use request::{Prepared, Request, Stay, Surroundings};
-use state::State;
+use state::FacilityState;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,7 +135,7 @@ pub struct Facility {
 struct Shared {
     home: Home,
     options: Options,
-    state: State,
+    state: FacilityState,
 }
 
 impl std::fmt::Debug for Facility {
@@ -153,7 +153,7 @@ impl Facility {
     /// the control connection.
     pub fn open(folder: &Path, options: Options) -> Result<Self, FacilityError> {
         let home = Home::open(folder)?;
-        let (state, selection) = (State::new(&home, &options), options.selection);
+        let (state, selection) = (FacilityState::new(&home, &options), options.selection);
         state.connection.welcome(Patience::None)?;
         Ok(Self { shared: Arc::new(Shared { home, options, state }), selection })
     }
@@ -412,7 +412,7 @@ impl Facility {
     }
 
     /// State of this process; a child of fork has its own.
-    pub(crate) fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &FacilityState {
         self.shared.state.of_this_process(&self.shared.home, &self.shared.options)
     }
 }

@@ -12,7 +12,7 @@ use home::Home;
 use std::sync::{Mutex, OnceLock};
 
 /// The connection, shares and labels of one process.
-pub(crate) struct State {
+pub(crate) struct FacilityState {
     /// The process, by [`link::fork::epoch`].
     epoch: u64,
     pub connection: Connection,
@@ -23,10 +23,10 @@ pub(crate) struct State {
     /// Held while the one suspect is in flight.
     pub alone: Mutex<()>,
     /// The state of a child of fork.
-    next: OnceLock<Box<State>>,
+    next: OnceLock<Box<FacilityState>>,
 }
 
-impl State {
+impl FacilityState {
     /// An empty state for this process.
     pub fn new(home: &Home, options: &Options) -> Self {
         Self {

@@ -62,7 +62,7 @@ type Kill = (Instant, u32);
 
 /// The outcome of a run that kills cards.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct FaultOutcome {
     /// Cards killed.
     pub kills: usize,
     /// Requests answered rightly.
@@ -104,7 +104,7 @@ pub fn run(
 ///
 /// # Errors
 /// As [`run`].
-pub fn kill_cards(cards: usize, seconds: f64, stop: &Arc<AtomicBool>) -> Result<Outcome, LabError> {
+pub fn kill_cards(cards: usize, seconds: f64, stop: &Arc<AtomicBool>) -> Result<FaultOutcome, LabError> {
     let needs = Needs { coprocessors: cards, ..Needs::default() };
     let target = Target::throwaway(&needs, Arc::clone(stop))?;
     let folder = target.folder().ok_or(Refusal::NoHome)?;
@@ -137,7 +137,7 @@ pub fn kill_cards(cards: usize, seconds: f64, stop: &Arc<AtomicBool>) -> Result<
 }
 
 /// The rows of an outcome, with their promises.
-fn rows(outcome: &Outcome) -> Vec<Measure> {
+fn rows(outcome: &FaultOutcome) -> Vec<Measure> {
     let kills = format!("{} cards killed, one a second", outcome.kills);
     let row = |case: String, unit: &str, runs: &[f64], promise| Measure {
         part: Part::Kills,
@@ -324,7 +324,7 @@ impl Load {
         Ok((kills, start_ms))
     }
 
-    fn outcome(&self, kills: &[Kill]) -> Outcome {
+    fn outcome(&self, kills: &[Kill]) -> FaultOutcome {
         let windows: Vec<f64> =
             self.windows.iter().map(|window| f64::from(window.load(Ordering::Relaxed))).collect();
         let window_of = |at: Instant| ((at - self.begin).as_nanos() / WINDOW.as_nanos()) as usize;
@@ -336,7 +336,7 @@ impl Load {
         let first = kills.first().map_or(windows.len(), |first| (*first).min(windows.len()));
         let (before, under) = windows.split_at(first);
         let back_at = back_at(windows, &kills);
-        Outcome {
+        FaultOutcome {
             kills: kills.len(),
             answered: self.answered.load(Ordering::Relaxed),
             lost: self.lost.load(Ordering::Relaxed),
@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_lost_request_and_a_late_card_are_not_kept() {
-        let outcome = Outcome {
+        let outcome = FaultOutcome {
             kills: 3,
             answered: 1000,
             lost: 1,

@@ -40,7 +40,7 @@ pub use usage::{process_seconds, resident_bytes};
 use crate::load::operation::{Mode, Operation, RsaForm, is_aes};
 use engine::Engine;
 use facility::{Facility, Selection};
-pub(crate) use pacing::{Context, Outcome, Window};
+pub(crate) use pacing::{Context, LoadOutcome, Window};
 pub(crate) use requests::Tokens;
 use serde::{Deserialize, Serialize};
 use wire::control::{CardRow, LevelLimit, Personality};
@@ -228,7 +228,7 @@ pub(crate) fn measure(
     cards: &[CardRow],
     tokens: &mut Tokens,
     context: Context<'_>,
-) -> Result<Outcome, LabError> {
+) -> Result<LoadOutcome, LabError> {
     let home = || facility.ok_or(LabError::Refused(Refusal::NoHome));
     let by_card = workload.operation.needs_card() || matches!(workload.operation, Operation::Rsa { .. });
     match workload.interface {

@@ -24,7 +24,7 @@ pub mod waiting;
 pub use case::{Case, Experiment, FIRST_CARD, Load, Rig};
 pub use house::House;
 pub(crate) use house::timed;
-pub use outcome::{CardRun, Each, LoadRun, Outcome, Run, jain, max_over_min};
+pub use outcome::{CardRun, Each, LoadRun, QueueOutcome, Run, jain, max_over_min};
 pub(crate) use page::{ANCHOR, TITLE, section};
 pub(crate) use rows::rows;
 pub(crate) use statements::judge;
@@ -100,11 +100,11 @@ fn cases(experiment: Experiment, extent: Extent) -> Vec<Case> {
 /// The outcomes of a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Outcomes(pub Vec<Outcome>);
+pub struct Outcomes(pub Vec<QueueOutcome>);
 
 impl Outcomes {
     /// The outcome of a case; none if it has no run.
-    pub fn of(&self, experiment: Experiment, name: &str) -> Option<&Outcome> {
+    pub fn of(&self, experiment: Experiment, name: &str) -> Option<&QueueOutcome> {
         self.0.iter().find(|outcome| outcome.experiment == experiment && outcome.name == name)
     }
 
@@ -161,7 +161,7 @@ pub fn run(
     let (runs, left_out) = experiment::run(plan, &mut one, level, &folder.join(JOURNAL), progress)?;
     let outcomes = plan.cases.iter().filter_map(|case| {
         let of_case: Vec<Run> = runs.get(&case.id())?.values().cloned().collect();
-        Outcome::new(case, &of_case)
+        QueueOutcome::new(case, &of_case)
     });
     Ok((Outcomes(outcomes.collect()), left_out))
 }

@@ -10,7 +10,7 @@ use crate::connection::{self, RETURN_WAIT};
 use crate::ffi_kernel;
 use crate::paths::{PlanePaths, shown};
 use crate::said::Cause;
-use crate::table::{DescriptorTable, OpenDescriptor, State, Watch};
+use crate::table::{DescriptorState, DescriptorTable, OpenDescriptor, Watch};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -104,7 +104,7 @@ fn change(fd: BorrowedFd<'_>, change: impl FnOnce(&mut OpenDescriptor)) {
     let Some(entry) = checked(&mut table, fd) else { return };
     let before = (entry.port, entry.groups, entry.options);
     change(entry);
-    if before != (entry.port, entry.groups, entry.options) && entry.state == State::Connected {
+    if before != (entry.port, entry.groups, entry.options) && entry.state == DescriptorState::Connected {
         // A connection that has ended is found by the call that reads.
         let _ = connection::greet(fd, entry);
     }
@@ -198,7 +198,12 @@ pub fn answered(fd: BorrowedFd<'_>, datagram: &[u8]) {
 }
 
 /// Puts `new` in the place of a connection that has ended: under its number, with its flags, and in its interest lists.
-fn replace(entry: &mut OpenDescriptor, fd: BorrowedFd<'_>, new: &OwnedFd, state: State) -> Result<(), Errno> {
+fn replace(
+    entry: &mut OpenDescriptor,
+    fd: BorrowedFd<'_>,
+    new: &OwnedFd,
+    state: DescriptorState,
+) -> Result<(), Errno> {
     let closed_by_exec = connection::like(new.as_fd(), fd)?;
     let identity = connection::identity(new.as_fd()).ok_or(Errno::BADF)?;
     ffi_kernel::put_in_place(new.as_fd(), fd, closed_by_exec)?;
@@ -212,14 +217,15 @@ fn replace(entry: &mut OpenDescriptor, fd: BorrowedFd<'_>, new: &OwnedFd, state:
 fn reconnected(entry: &mut OpenDescriptor, fd: BorrowedFd<'_>, new: &OwnedFd) -> Next {
     ABSENT.ended();
     entry.tired = false;
-    replace(entry, fd, new, State::Connected).map_or_else(Next::Fail, |()| Next::Again)
+    replace(entry, fd, new, DescriptorState::Connected).map_or_else(Next::Fail, |()| Next::Again)
 }
 
 /// Has a descriptor wait for the data plane, or connects it if the data plane has come meanwhile.
 fn wait(entry: &mut OpenDescriptor, fd: BorrowedFd<'_>, paths: &PlanePaths, refused: Errno) -> Next {
     absent(paths, refused);
-    if entry.state != State::Waiting || connection::rearm(fd, paths).is_err() {
-        let waiting = connection::notifier(paths).and_then(|new| replace(entry, fd, &new, State::Waiting));
+    if entry.state != DescriptorState::Waiting || connection::rearm(fd, paths).is_err() {
+        let waiting =
+            connection::notifier(paths).and_then(|new| replace(entry, fd, &new, DescriptorState::Waiting));
         if let Err(lacking) = waiting {
             UNWATCHED.tell(format_args!(
                 "this program has no descriptor to wait for the data plane with: {lacking}: raise RLIMIT_NOFILE"
@@ -236,10 +242,10 @@ fn wait(entry: &mut OpenDescriptor, fd: BorrowedFd<'_>, paths: &PlanePaths, refu
 pub fn ended_at_read(fd: BorrowedFd<'_>, paths: &PlanePaths) -> Next {
     let mut table = table();
     let Some(entry) = checked(&mut table, fd) else { return Next::Foreign };
-    if entry.state == State::Connected && entry.asked().next().is_some() {
+    if entry.state == DescriptorState::Connected && entry.asked().next().is_some() {
         let refusals = connection::refusals(entry, libc::ECONNRESET);
         entry.forget_asked();
-        return match refusals.and_then(|new| replace(entry, fd, &new, State::Refusals)) {
+        return match refusals.and_then(|new| replace(entry, fd, &new, DescriptorState::Refusals)) {
             Ok(()) => Next::Again,
             Err(_) => Next::Fail(Errno::CONNRESET),
         };
@@ -256,7 +262,9 @@ pub fn ended_at_send(fd: BorrowedFd<'_>, paths: &PlanePaths, may_wait: bool) -> 
         let mut table = table();
         let Some(entry) = checked(&mut table, fd) else { return Next::Foreign };
         // Answers, or refusals, that the host has still to read go first.
-        if entry.state != State::Waiting && (entry.asked().next().is_some() || connection::unread(fd)) {
+        if entry.state != DescriptorState::Waiting
+            && (entry.asked().next().is_some() || connection::unread(fd))
+        {
             return Next::Fail(Errno::CONNRESET);
         }
         match connection::greeted(paths, entry) {

@@ -35,7 +35,7 @@ pub fn maybe_ours_between(first: u32, last: u32) -> impl Iterator<Item = i32> {
 
 /// The kinds of file that a descriptor of ours is open on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum DescriptorState {
     /// A connection to the data plane.
     #[default]
     Connected,
@@ -65,7 +65,7 @@ pub struct OpenDescriptor {
     /// file.
     pub identity: (u64, u64),
     /// The kind of file that it is open on.
-    pub state: State,
+    pub state: DescriptorState,
     /// SOCK_RAW or SOCK_DGRAM, as the host asked.
     pub kind: i32,
     /// The socket's netlink port.
@@ -86,7 +86,7 @@ impl OpenDescriptor {
         Self {
             fd,
             identity,
-            state: State::Connected,
+            state: DescriptorState::Connected,
             kind,
             port,
             groups: 0,

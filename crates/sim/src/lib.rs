@@ -41,4 +41,4 @@ pub mod tenants;
 pub mod world;
 
 pub use plan::{Plan, Role, Sabotage};
-pub use run::{Outcome, run};
+pub use run::{SimulationOutcome, run};

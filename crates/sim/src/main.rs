@@ -1,6 +1,6 @@
 //! `sim`: runs seeds of the simulation, or one of them with a trace.
 
-use sim::{Outcome, Plan};
+use sim::{Plan, SimulationOutcome};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -134,9 +134,9 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed))
 }
 
-fn tell(outcome: &Outcome) {
+fn tell(outcome: &SimulationOutcome) {
     for finding in &outcome.findings {
-        let Outcome { seed, steps, ns, .. } = outcome;
+        let SimulationOutcome { seed, steps, ns, .. } = outcome;
         println!("seed {seed}, step {steps}, {:.3} ms: {finding}", *ns as f64 / 1e6);
         println!("  again, with every step: cd crates/sim && cargo run --release -- --seed {seed} --trace");
     }
@@ -147,15 +147,15 @@ fn tell(outcome: &Outcome) {
 }
 
 /// Writes the progress of a long run to standard error.
-fn tell_progress(outcomes: &[Outcome], seeds: u64, taken: Duration) {
+fn tell_progress(outcomes: &[SimulationOutcome], seeds: u64, taken: Duration) {
     let failed = outcomes.iter().filter(|outcome| !outcome.findings.is_empty()).count();
     let (done, taken) = (outcomes.len(), taken.as_secs_f64());
     let left = taken / done as f64 * (seeds as f64 - done as f64);
     eprintln!("{done} of {seeds} seeds, {failed} with findings, {taken:.0} s; {left:.0} s to go");
 }
 
-fn summarise(outcomes: &[Outcome], seconds: f64) {
-    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+fn summarise(outcomes: &[SimulationOutcome], seconds: f64) {
+    let sum = |of: fn(&SimulationOutcome) -> u64| outcomes.iter().map(of).sum::<u64>();
     let failed = outcomes.iter().filter(|outcome| !outcome.findings.is_empty()).count();
     println!(
         "{} seeds, {failed} with findings, {:.1} s ({:.0} ms each); {} steps, {:.0} s of their own time",

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SimulationOutcome {
     /// The seed.
     pub seed: u64,
     /// Violations that were found; empty if there are none.
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub counts: Counts,
 }
 
-impl Outcome {
+impl SimulationOutcome {
     /// How this run of a seed differs from an earlier run of the same seed; none if both took the same steps.
     pub fn differs(&self, earlier: &Self) -> Option<String> {
         let told = |outcome: &Self| format!("{} steps, hash {:016x}", outcome.steps, outcome.hash);
@@ -44,7 +44,7 @@ impl Outcome {
 ///
 /// # Errors
 /// The system's error, before anything runs.
-pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
+pub fn run(plan: Plan, trace: bool) -> std::io::Result<SimulationOutcome> {
     let base = folder()?;
     let folder = base.path().join("home");
     let this = std::env::current_exe()?;
@@ -86,7 +86,15 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     let counts = Counts { poisoned: poisoned.into(), quarantines: quarantines as u64, ..state.oracle.counts };
     let findings = std::mem::take(&mut state.oracle.findings);
     let said = if findings.is_empty() { Vec::new() } else { state.said.lines() };
-    Ok(Outcome { seed, findings, said, steps: state.steps, ns: state.now_ns, hash: state.hash, counts })
+    Ok(SimulationOutcome {
+        seed,
+        findings,
+        said,
+        steps: state.steps,
+        ns: state.now_ns,
+        hash: state.hash,
+        counts,
+    })
 }
 
 /// A folder in memory, if the system has one: durable writes of a home take long on a disk.

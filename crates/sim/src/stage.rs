@@ -76,7 +76,7 @@ struct Actor {
     status: Status,
     place: &'static str,
     woken: bool,
-    /// Whether the awaited event had come, and the count of [`State::changes`] then.
+    /// Whether the awaited event had come, and the count of [`SimulationState::changes`] then.
     asked: Option<(u64, bool)>,
     /// Whether the actor may have changed something since its last step: true unless it only looked at the counter.
     acted: bool,
@@ -134,7 +134,7 @@ pub struct Process {
 }
 
 /// Everything that the seed decides over.
-pub struct State {
+pub struct SimulationState {
     /// The clock, in nanoseconds since the start.
     pub now_ns: u64,
     /// Random numbers from the seed: they decide every choice.
@@ -174,7 +174,7 @@ pub struct State {
 
 /// The stage of one run.
 pub struct Stage {
-    state: Mutex<State>,
+    state: Mutex<SimulationState>,
     current: AtomicUsize,
     begin: Instant,
     this: Weak<Self>,
@@ -188,7 +188,7 @@ impl Stage {
     /// An empty stage; the receiver hears of the end of the last actor.
     pub fn new(plan: Plan, trace: bool) -> (Arc<Self>, std::sync::mpsc::Receiver<()>) {
         let (done, ended) = std::sync::mpsc::sync_channel(1);
-        let state = State {
+        let state = SimulationState {
             now_ns: 0,
             random: fastrand::Rng::with_seed(plan.seed),
             plan,
@@ -220,7 +220,7 @@ impl Stage {
     }
 
     /// The state, to be read or changed by the actor that has the turn.
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, SimulationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -368,7 +368,7 @@ impl Stage {
     }
 
     /// Gives the turn from the calling actor to the next one.
-    fn hand_over(&self, mut state: MutexGuard<'_, State>) -> Option<usize> {
+    fn hand_over(&self, mut state: MutexGuard<'_, SimulationState>) -> Option<usize> {
         let next = state.pick();
         let thread = next.and_then(|next| state.actors[next].thread.clone());
         drop(state);
@@ -392,7 +392,7 @@ impl Stage {
     }
 
     /// Gives up the turn of the calling actor; returns at its next one, or unwinds.
-    fn leave<'a>(&'a self, mut state: MutexGuard<'a, State>, number: usize) {
+    fn leave<'a>(&'a self, mut state: MutexGuard<'a, SimulationState>, number: usize) {
         let next = state.pick();
         if next != Some(number) {
             let thread = next.and_then(|next| state.actors[next].thread.clone());
@@ -486,7 +486,7 @@ impl Stage {
     }
 }
 
-impl State {
+impl SimulationState {
     /// The process of the calling actor.
     pub fn own(&mut self) -> Option<&mut Process> {
         let process = self.actors[me()?].process;

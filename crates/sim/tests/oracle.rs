@@ -1,10 +1,10 @@
 //! The oracle sees what is broken on purpose: for each fault of the code there is a seed, soon, that
 //! finds it, and says so in words that name it.
 
-use sim::{Outcome, Plan, Sabotage, run};
+use sim::{Plan, Sabotage, SimulationOutcome, run};
 
 /// The first of some seeds that finds this fault.
-fn found(how: Sabotage, kind: fn(&Plan) -> bool, shape: fn(&mut Plan)) -> Outcome {
+fn found(how: Sabotage, kind: fn(&Plan) -> bool, shape: fn(&mut Plan)) -> SimulationOutcome {
     let plans = (1..6000).map(Plan::new).filter(kind).take(400);
     for mut plan in plans {
         shape(&mut plan);

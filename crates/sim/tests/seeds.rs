@@ -1,11 +1,11 @@
 //! The seeds of the suite, and that a seed says everything about its run.
 
-use sim::{Outcome, Plan, run};
+use sim::{Plan, SimulationOutcome, run};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs these seeds, some at a time.
-fn runs(seeds: std::ops::Range<u64>) -> Vec<Outcome> {
+fn runs(seeds: std::ops::Range<u64>) -> Vec<SimulationOutcome> {
     let next = AtomicU64::new(seeds.start);
     let outcomes = Mutex::new(Vec::new());
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
@@ -44,7 +44,7 @@ fn seeds_differ() {
 #[test]
 fn seeds_bring_faults_and_work() {
     let outcomes = runs(200..260);
-    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&SimulationOutcome) -> u64| outcomes.iter().map(of).sum::<u64>();
     assert_eq!(outcomes.iter().filter(|outcome| !outcome.findings.is_empty()).count(), 0, "{outcomes:?}");
     // None of these kinds has died out: what is never seen is not tested.
     assert!(sum(|outcome| outcome.counts.answered) > 1_000);

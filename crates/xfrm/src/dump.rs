@@ -8,7 +8,7 @@ use crate::fields::{Clock, address, family};
 use crate::outbox::{Reply, Writer};
 use crate::policies::{LastUses, Policies};
 use crate::refusal::Refusal;
-use crate::state::State;
+use crate::state::XfrmState;
 use crate::states::States;
 use crate::view::{Attributes, View};
 use crate::wire::{attribute, message, netlink, protocol};
@@ -53,7 +53,7 @@ impl Filter {
         }
     }
 
-    fn fits(&self, state: &State) -> bool {
+    fn fits(&self, state: &XfrmState) -> bool {
         let given = &state.given;
         let Some(family) = self.family else { return true };
         let prefix = |field: &[u8; 16], bits: u8, of: std::net::IpAddr| {

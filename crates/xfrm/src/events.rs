@@ -5,7 +5,7 @@ use crate::fields::{Clock, Fields, RawSelector};
 use crate::keeper::Keeper;
 use crate::outbox::{Outbox, Reply};
 use crate::policies::LastUses;
-use crate::state::{Given, Stage, State, sa_id_of};
+use crate::state::{Given, Stage, XfrmState, sa_id_of};
 use crate::states::StateId;
 use crate::view::View;
 use crate::wire::{acquire, group, mapping, message, mode, protocol, template};
@@ -160,7 +160,7 @@ impl Xfrm {
         });
         if is_asked && is_first {
             let stage = Stage::Larval(clock.now.after_seconds(LARVAL_SECONDS));
-            self.states.add(State { given, stage, added: clock.wall });
+            self.states.add(XfrmState { given, stage, added: clock.wall });
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::outbox::{Outbox, Reply, Writer};
 use crate::policies::direction;
 use crate::refusal::Refusal;
 use crate::sas::{sa_key, write_expire};
-use crate::state::{Given, Stage, State};
+use crate::state::{Given, Stage, XfrmState};
 use crate::view::{Attributes, View, messages};
 use crate::wire::{HEADER_BYTES, attribute, message, policy_id, policy_info, protocol, sa_id, sa_info};
 use crate::xfrm::Xfrm;
@@ -192,7 +192,7 @@ impl Xfrm {
         let (mode, wanted) = (info.u8(sa_info::MODE), info.u32(sa_info::REQUEST));
         let given = Given { spi, ..Given::larval(source, destination, mode, wanted) };
         let stage = Stage::Larval(clock.now.after_seconds(LARVAL_SECONDS));
-        self.states.add(State { given, stage, added: clock.wall });
+        self.states.add(XfrmState { given, stage, added: clock.wall });
         self.changed_sas();
         Some(())
     }

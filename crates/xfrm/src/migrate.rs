@@ -8,7 +8,7 @@ use crate::policies::{Entry, PolicyRank, direction};
 use crate::policy::action;
 use crate::refusal::Refusal;
 use crate::request::check_not_served;
-use crate::state::{Encap, State};
+use crate::state::{Encap, XfrmState};
 use crate::states::StateId;
 use crate::view::{Attributes, View};
 use crate::wire::{
@@ -127,7 +127,7 @@ impl Xfrm {
     }
 
     fn find_moved(&self, step: &Move) -> Option<StateId> {
-        let fits = |state: &State| {
+        let fits = |state: &XfrmState| {
             let given = &state.given;
             !state.is_larval()
                 && given.mode == step.mode_number

@@ -2,13 +2,13 @@
 
 use crate::fields::Clock;
 use crate::outbox::{Reply, Writer};
-use crate::state::{State, sa_id_of};
+use crate::state::{XfrmState, sa_id_of};
 use crate::wire::{attribute, message, sa_info};
 use ipsec::{Direction, Time};
 use std::net::IpAddr;
 
 /// Writes the record of an SA, or of a reserved SPI. An ACQUIRE without an SPI has no record: it is asked for again.
-pub(crate) fn write_state(writer: &mut Writer, state: &State) {
+pub(crate) fn write_state(writer: &mut Writer, state: &XfrmState) {
     if state.given.spi == 0 {
         return;
     }

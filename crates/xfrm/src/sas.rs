@@ -5,7 +5,7 @@ use crate::fields::{Clock, Current, address, family};
 use crate::outbox::{Outbox, Reply, Writer};
 use crate::refusal::Refusal;
 use crate::request::read_sa;
-use crate::state::{Given, Stage, State};
+use crate::state::{Given, Stage, XfrmState};
 use crate::states::StateId;
 use crate::view::{Attributes, View};
 use crate::wire::{attribute, errno, group, message, protocol, sa_id, sa_info};
@@ -109,7 +109,7 @@ impl Xfrm {
         self.watch(&sa, clock.now);
         self.changed_sas();
         let added = current.map_or(clock.wall, |current| current.added);
-        Ok(self.states.add(State { given, stage: Stage::Full(sa), added }))
+        Ok(self.states.add(XfrmState { given, stage: Stage::Full(sa), added }))
     }
 
     /// Whether an SA opens or seals. XFRMA_SA_DIR says it, or a reserved SPI; else the addresses of this machine; else
@@ -196,7 +196,7 @@ impl Xfrm {
 
     /// Takes an SA out of all tables. An SA that opens takes nothing more from then on; one that seals goes on until
     /// [`Xfrm::close_removed`].
-    pub(crate) fn remove_sa(&mut self, id: StateId) -> Option<State> {
+    pub(crate) fn remove_sa(&mut self, id: StateId) -> Option<XfrmState> {
         let state = self.states.remove(id)?;
         match &state.stage {
             Stage::Larval(_) if state.given.spi == 0 => {}
@@ -331,7 +331,7 @@ impl Xfrm {
         given.spi = spi;
         let clock = request.clock;
         let stage = Stage::Larval(clock.now.after_seconds(LARVAL_SECONDS));
-        let id = self.states.add(State { given, stage, added: clock.wall });
+        let id = self.states.add(XfrmState { given, stage, added: clock.wall });
         self.changed_sas();
         self.reply_with_sa(id, request, out);
         Ok(())
@@ -370,7 +370,7 @@ impl Xfrm {
             .map(|family| (address(view, sa_info::DESTINATION, family), view.spi(sa_info::SPI)));
         let found = key.and_then(|(destination, spi)| self.states.find(destination, spi));
         let id = found.ok_or_else(|| Refusal::bare(errno::ENOENT))?;
-        if self.states.get(id).is_some_and(State::is_larval) {
+        if self.states.get(id).is_some_and(XfrmState::is_larval) {
             return Err(Refusal::invalid("SA must be in VALID state"));
         }
         let reply = Reply { sequence: 0, ..request.reply };

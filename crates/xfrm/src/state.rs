@@ -169,14 +169,14 @@ pub(crate) enum Stage {
 }
 
 /// One SA of the interface.
-pub(crate) struct State {
+pub(crate) struct XfrmState {
     pub(crate) given: Given,
     pub(crate) stage: Stage,
     /// When it was added, in seconds of the wall clock.
     pub(crate) added: u64,
 }
 
-impl State {
+impl XfrmState {
     pub(crate) fn sa(&self) -> Option<&Arc<Sa>> {
         match &self.stage {
             Stage::Full(sa) => Some(sa),

@@ -3,7 +3,7 @@
 
 use crate::names::{write_gone, write_state};
 use crate::outbox::{Reply, Writer};
-use crate::state::{Given, Stage, State};
+use crate::state::{Given, Stage, XfrmState};
 use crate::wire::message;
 use ipsec::Time;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,7 +20,7 @@ const NAME_BYTES: usize = 256;
 
 #[derive(Default)]
 pub(crate) struct States {
-    held: BTreeMap<StateId, State>,
+    held: BTreeMap<StateId, XfrmState>,
     by_key: HashMap<Key, StateId>,
     larval: BTreeSet<(Time, StateId)>,
     /// SPIs of larval SAs, which packets to any destination may bear.
@@ -67,12 +67,12 @@ impl States {
         self.reserved.contains_key(&spi)
     }
 
-    pub(crate) fn get(&self, id: StateId) -> Option<&State> {
+    pub(crate) fn get(&self, id: StateId) -> Option<&XfrmState> {
         self.held.get(&id)
     }
 
     /// An SA, to change fields that do not decide its place in the table.
-    pub(crate) fn get_mut(&mut self, id: StateId) -> Option<&mut State> {
+    pub(crate) fn get_mut(&mut self, id: StateId) -> Option<&mut XfrmState> {
         self.held.get_mut(&id)
     }
 
@@ -81,7 +81,7 @@ impl States {
     }
 
     /// Adds an SA. The caller has checked that its place is free.
-    pub(crate) fn add(&mut self, state: State) -> StateId {
+    pub(crate) fn add(&mut self, state: XfrmState) -> StateId {
         let id = self.next;
         self.next += 1;
         self.note(|writer| write_state(writer, &state));
@@ -102,7 +102,7 @@ impl States {
         id
     }
 
-    pub(crate) fn remove(&mut self, id: StateId) -> Option<State> {
+    pub(crate) fn remove(&mut self, id: StateId) -> Option<XfrmState> {
         let state = self.held.remove(&id)?;
         if state.given.spi != 0 {
             self.note_gone(state.given.destination, state.given.spi);
@@ -153,11 +153,11 @@ impl States {
     }
 
     /// SAs with a lower number than this, the newest first.
-    pub(crate) fn before(&self, id: StateId) -> impl Iterator<Item = (StateId, &State)> {
+    pub(crate) fn before(&self, id: StateId) -> impl Iterator<Item = (StateId, &XfrmState)> {
         self.held.range(..id).rev().map(|(id, state)| (*id, state))
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (StateId, &State)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (StateId, &XfrmState)> {
         self.before(StateId::MAX)
     }
 

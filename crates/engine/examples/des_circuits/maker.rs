@@ -22,7 +22,7 @@
 use crate::circuit::Gate;
 use crate::pairs::{Goal, Pairs, cells};
 use crate::random::Random;
-use crate::state::State;
+use crate::state::CircuitState;
 
 /// What is tried, and how hard.
 pub struct Maker {
@@ -42,7 +42,13 @@ impl Maker {
     }
 
     /// A node that is the target (or its complement) under the mask, with at most `budget` gates more.
-    pub fn make(&mut self, state: &mut State, goal: Goal, budget: usize, depth: usize) -> Option<usize> {
+    pub fn make(
+        &mut self,
+        state: &mut CircuitState,
+        goal: Goal,
+        budget: usize,
+        depth: usize,
+    ) -> Option<usize> {
         let Goal { target, mask } = goal;
         let differs = |table: u64| (table ^ target) & mask;
         if mask & target == 0 || mask & !target == 0 {
@@ -76,14 +82,20 @@ impl Maker {
     }
 
     /// Adds the gate that makes the target of these inputs, which can.
-    fn gate(&mut self, state: &mut State, inputs: [usize; 3], goal: Goal) -> Option<usize> {
+    fn gate(&mut self, state: &mut CircuitState, inputs: [usize; 3], goal: Goal) -> Option<usize> {
         let (zeros, ones) = cells(&inputs.map(|input| state.tables[input]), goal);
         debug_assert_eq!(zeros & ones, 0);
         let free = !(zeros | ones) & self.random.next();
         state.push(Gate { function: (ones | free) as u8, inputs })
     }
 
-    fn one_gate(&mut self, pairs: &Pairs, state: &State, order: &[usize], goal: Goal) -> Option<[usize; 3]> {
+    fn one_gate(
+        &mut self,
+        pairs: &Pairs,
+        state: &CircuitState,
+        order: &[usize],
+        goal: Goal,
+    ) -> Option<[usize; 3]> {
         for (at, &a) in order.iter().enumerate() {
             for (next, &b) in order.iter().enumerate().skip(at + 1) {
                 let row = pairs.or(&pairs.rows[a], b);
@@ -105,7 +117,7 @@ impl Maker {
     fn two_gates(
         &mut self,
         pairs: &Pairs,
-        state: &State,
+        state: &CircuitState,
         order: &[usize],
         goal: Goal,
     ) -> Option<(Gate, [usize; 2])> {
@@ -133,7 +145,12 @@ impl Maker {
         None
     }
 
-    fn inner_gate(&mut self, state: &State, nodes: [usize; 5], goal: Goal) -> Option<(Gate, [usize; 2])> {
+    fn inner_gate(
+        &mut self,
+        state: &CircuitState,
+        nodes: [usize; 5],
+        goal: Goal,
+    ) -> Option<(Gate, [usize; 2])> {
         let (zeros, ones) = cells(&nodes.map(|node| state.tables[node]), goal);
         if zeros & ones != 0 {
             return None;
@@ -172,12 +189,12 @@ impl Maker {
     /// Three gates or more: the last one chooses.
     fn split(
         &mut self,
-        state: &State,
+        state: &CircuitState,
         order: &[usize],
         goal: Goal,
         mut budget: usize,
         depth: usize,
-    ) -> Option<(State, usize)> {
+    ) -> Option<(CircuitState, usize)> {
         let mask = goal.mask;
         let tries = match depth {
             0 => order.len(),
@@ -237,13 +254,13 @@ impl Maker {
     /// The gate of two nodes and one to be made.
     fn rest(
         &mut self,
-        state: &State,
+        state: &CircuitState,
         pair: [usize; 2],
         goal: Goal,
         sum: bool,
         budget: usize,
         depth: usize,
-    ) -> Option<(State, usize)> {
+    ) -> Option<(CircuitState, usize)> {
         let mut state = *state;
         let left = unsettled(&state, pair, goal);
         let wanted = if sum { goal.target ^ state.tables[pair[1]] } else { goal.target };
@@ -254,7 +271,7 @@ impl Maker {
 }
 
 /// Where two nodes do not say what the target is.
-fn unsettled(state: &State, pair: [usize; 2], goal: Goal) -> u64 {
+fn unsettled(state: &CircuitState, pair: [usize; 2], goal: Goal) -> u64 {
     let Goal { target, mask } = goal;
     let (a, b) = (state.tables[pair[0]], state.tables[pair[1]]);
     [a & b, a & !b, !a & b, !a & !b]

@@ -1,6 +1,6 @@
 //! Whether some nodes can make a target, asked of pairs of points.
 
-use crate::state::{NODES_MAX, State};
+use crate::state::{CircuitState, NODES_MAX};
 
 /// Words of a row of pairs.
 pub const WORDS: usize = 16;
@@ -24,7 +24,7 @@ pub struct Pairs {
 
 impl Pairs {
     /// For the nodes of a state.
-    pub fn new(state: &State, goal: Goal) -> Pairs {
+    pub fn new(state: &CircuitState, goal: Goal) -> Pairs {
         let Goal { target, mask } = goal;
         let (mut few, mut many) = (mask & target, mask & !target);
         if few.count_ones() > many.count_ones() {

@@ -16,7 +16,7 @@
 use crate::circuit::{Circuit, dependent_output};
 use crate::maker::Maker;
 use crate::pairs::Goal;
-use crate::state::State;
+use crate::state::CircuitState;
 
 /// Circuits kept for a set of outputs.
 const KEPT: usize = 40;
@@ -30,25 +30,25 @@ pub struct Search {
     maker: Maker,
     targets: [u64; 4],
     /// By the set of outputs made.
-    kept: [Vec<State>; 16],
+    kept: [Vec<CircuitState>; 16],
 }
 
 impl Search {
     /// For an S-box, as the truth tables of its outputs, from a seed.
     pub fn new(targets: [u64; 4], seed: u64) -> Search {
-        let mut kept: [Vec<State>; 16] = Default::default();
-        kept[0].push(State::new());
+        let mut kept: [Vec<CircuitState>; 16] = Default::default();
+        kept[0].push(CircuitState::new());
         Search { maker: Maker::new(seed), targets, kept }
     }
 
     /// The best so far.
     pub fn best(&self) -> Option<Circuit> {
-        self.kept[15].iter().min_by_key(|state| (state.cost(), state.depth())).and_then(State::circuit)
+        self.kept[15].iter().min_by_key(|state| (state.cost(), state.depth())).and_then(CircuitState::circuit)
     }
 
     /// Takes a circuit of an earlier run in as a starting point.
     pub fn resume(&mut self, circuit: &Circuit) {
-        let mut state = State::new();
+        let mut state = CircuitState::new();
         for gate in &circuit.gates {
             state.push(*gate);
         }
@@ -67,7 +67,7 @@ impl Search {
         let state = self.kept[set][self.maker.random.below(self.kept[set].len())];
         let missing: Vec<usize> = (0..4).filter(|output| set >> output & 1 == 0).collect();
         let output = missing[self.maker.random.below(missing.len())];
-        let limit = self.kept[set | 1 << output].iter().map(State::cost).min().unwrap_or(usize::MAX);
+        let limit = self.kept[set | 1 << output].iter().map(CircuitState::cost).min().unwrap_or(usize::MAX);
         let most = limit.saturating_add(SLACK).min(state.cost() + 16);
         let Some(budget) = most.checked_sub(state.cost() + 1) else { return };
         self.maker.work = WORK;
@@ -76,14 +76,14 @@ impl Search {
         }
     }
 
-    fn keep(&mut self, state: State) {
+    fn keep(&mut self, state: CircuitState) {
         let kept = &mut self.kept[state.set()];
-        let best = kept.iter().map(State::cost).min().unwrap_or(usize::MAX).min(state.cost());
+        let best = kept.iter().map(CircuitState::cost).min().unwrap_or(usize::MAX).min(state.cost());
         if state.cost() > best + SLACK {
             return;
         }
         kept.retain(|other| other.cost() <= best + SLACK);
-        let same = |other: &State| {
+        let same = |other: &CircuitState| {
             let (mut ours, mut theirs) = (state.tables, other.tables);
             ours.sort_unstable();
             theirs.sort_unstable();
@@ -117,7 +117,7 @@ impl Search {
     }
 
     /// The state with one more output for at most `budget` gates, not counting the output's own operation.
-    fn output(&mut self, state: &State, output: usize, mut budget: usize) -> Option<State> {
+    fn output(&mut self, state: &CircuitState, output: usize, mut budget: usize) -> Option<CircuitState> {
         let target = self.targets[output];
         // The sum with nothing, then with each node.
         let mut partners: Vec<Option<usize>> = (0..state.nodes).map(Some).collect();
@@ -153,12 +153,12 @@ impl Search {
 
     fn with_partner(
         &mut self,
-        state: &State,
+        state: &CircuitState,
         output: usize,
         target: u64,
         partner: Option<usize>,
         budget: usize,
-    ) -> Option<State> {
+    ) -> Option<CircuitState> {
         let mut found = *state;
         let wanted = target ^ partner.map_or(0, |partner| state.tables[partner]);
         let node = self.maker.make(&mut found, Goal { target: wanted, mask: !0 }, budget, 0)?;

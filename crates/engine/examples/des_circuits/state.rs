@@ -7,7 +7,7 @@ pub const NODES_MAX: usize = INPUTS + GATES_MAX;
 
 /// A circuit under construction: nodes are the inputs, then the gates.
 #[derive(Clone, Copy)]
-pub struct State {
+pub struct CircuitState {
     /// How many there are.
     pub nodes: usize,
     /// The truth tables of the nodes.
@@ -18,12 +18,16 @@ pub struct State {
     pub outputs: [Option<Output>; 4],
 }
 
-impl State {
+impl CircuitState {
     /// The inputs alone.
-    pub fn new() -> State {
+    pub fn new() -> CircuitState {
         let none = Gate { function: 0, inputs: [0; 3] };
-        let mut state =
-            State { nodes: INPUTS, tables: [0; NODES_MAX], gates: [none; NODES_MAX], outputs: [None; 4] };
+        let mut state = CircuitState {
+            nodes: INPUTS,
+            tables: [0; NODES_MAX],
+            gates: [none; NODES_MAX],
+            outputs: [None; 4],
+        };
         for point in 0..64 {
             for input in 0..INPUTS {
                 // Input 0 is the first bit of the S-box: the top bit of its index.
@@ -65,8 +69,8 @@ impl State {
     }
 
     /// Without one output and all that only it used.
-    pub fn without(&self, output: usize) -> State {
-        let mut result = State::new();
+    pub fn without(&self, output: usize) -> CircuitState {
+        let mut result = CircuitState::new();
         let mut used = [false; NODES_MAX];
         for (at, other) in self.outputs.iter().enumerate() {
             if let (true, Some(other)) = (at != output, other) {

@@ -44,7 +44,7 @@ use crate::request::{Judged, Prepared, Request};
 use control::Control;
 use link::world;
 use queues::Queues;
-use requests::{End, Entry, Requests, State};
+use requests::{End, Entry, RequestState, Requests};
 use rustix::event::{PollFd, PollFlags};
 use rustix::time::Timespec;
 use sources::Sources;
@@ -358,14 +358,14 @@ impl Completions {
 
     fn add(&mut self, number: u64, verb: Verb, request: Option<Request>) -> u32 {
         let since = world::now();
-        self.requests.add(Entry { number, verb, request, state: State::Waiting, since })
+        self.requests.add(Entry { number, verb, request, state: RequestState::Waiting, since })
     }
 
     /// Ends a request, which is then to be collected.
     fn end(&mut self, key: u32, end: End) {
         self.suspect.take_if(|suspect| *suspect == key);
         if let Some(entry) = self.requests.get(key) {
-            entry.state = State::Over(end);
+            entry.state = RequestState::Over(end);
             self.over.push_back(key);
         }
     }
@@ -378,7 +378,7 @@ impl Completions {
 
     fn give(&mut self, key: u32, reply: &mut Reply) -> Option<(u64, Result<(), FacilityError>)> {
         let Entry { number, verb, state, .. } = self.requests.remove(key)?;
-        let State::Over(end) = state else { return None };
+        let RequestState::Over(end) = state else { return None };
         Some((
             number,
             match end {
@@ -410,7 +410,7 @@ impl Completions {
             if let Some(request) = &mut entry.request {
                 request.abandon();
             }
-            entry.state = State::Over(End::Failed(FacilityError::Forked { verb: entry.verb }));
+            entry.state = RequestState::Over(End::Failed(FacilityError::Forked { verb: entry.verb }));
             over.push_back(key);
         }
     }

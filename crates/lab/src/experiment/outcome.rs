@@ -10,14 +10,14 @@ use std::path::Path;
 
 /// The runs of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome<R> {
+pub struct CaseOutcome<R> {
     /// Name of the case.
     pub case: String,
     /// The runs, in the order of the passes.
     pub runs: Vec<R>,
 }
 
-impl<R> Outcome<R> {
+impl<R> CaseOutcome<R> {
     /// A figure of each run.
     pub fn values(&self, figure: impl Fn(&R) -> f64) -> Vec<f64> {
         self.runs.iter().map(figure).collect()
@@ -32,7 +32,7 @@ impl<R> Outcome<R> {
 /// The outcomes of a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Outcomes<R>(pub Vec<Outcome<R>>);
+pub struct Outcomes<R>(pub Vec<CaseOutcome<R>>);
 
 impl<R> Default for Outcomes<R> {
     fn default() -> Self {
@@ -45,7 +45,7 @@ pub type Ran<R> = (Outcomes<R>, Vec<LeftOut>);
 
 impl<R> Outcomes<R> {
     /// The outcome of the case with this name; none if it has no run.
-    pub fn named(&self, case: &str) -> Option<&Outcome<R>> {
+    pub fn named(&self, case: &str) -> Option<&CaseOutcome<R>> {
         self.0.iter().find(|outcome| outcome.case == case)
     }
 }
@@ -79,7 +79,7 @@ pub fn outcomes<T, R: Clone + Serialize + DeserializeOwned>(
     let outcomes = cases.into_iter().filter_map(|case| {
         let case = plan.name(case);
         let runs: Vec<R> = runs.get(&case)?.values().cloned().collect();
-        (!runs.is_empty()).then_some(Outcome { case, runs })
+        (!runs.is_empty()).then_some(CaseOutcome { case, runs })
     });
     Ok((Outcomes(outcomes.collect()), left_out))
 }

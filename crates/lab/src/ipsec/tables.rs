@@ -244,7 +244,7 @@ impl Run {
 }
 
 /// The runs of a case.
-pub type Outcome = outcome::Outcome<Run>;
+pub type IpsecOutcome = outcome::CaseOutcome<Run>;
 /// The outcomes of a report.
 pub type Outcomes = outcome::Outcomes<Run>;
 
@@ -304,7 +304,7 @@ pub(crate) mod tests {
             let (planes_s, ends_s) = (processor / 2.0, processor / 2.0);
             Run { seconds: 1.0, transactions: rate, mean_us, p99_us: 2.0 * mean_us, planes_s, ends_s }
         };
-        let outcome = |case: &Case| Outcome { case: case.id(), runs: vec![run(case); 2] };
+        let outcome = |case: &Case| IpsecOutcome { case: case.id(), runs: vec![run(case); 2] };
         outcome::Outcomes(cases(&Suite::ALL).iter().map(outcome).collect())
     }
 

@@ -4,7 +4,7 @@
 //! answer's codes are checked, and its content is compared with the expected content.
 
 use super::pacing::{
-    Context, InTurn, Outcome, Pass, Schedule, Window, each_in_threads, run, shares, wait_until,
+    Context, InTurn, LoadOutcome, Pass, Schedule, Window, each_in_threads, run, shares, wait_until,
 };
 use super::requests::{DOMAIN, Maker, Request, Tokens};
 use super::usage::thread_seconds;
@@ -36,7 +36,7 @@ impl<'a> Load<'a> {
 /// The result of loads that ran at the same time.
 pub(crate) struct Together {
     /// The outcome of each load, in order; without the processor time of daemon and cards.
-    pub each: Vec<Outcome>,
+    pub each: Vec<LoadOutcome>,
     /// Processor time of the daemon, in seconds.
     pub daemon_s: f64,
     /// Processor time of all cards, in seconds.
@@ -50,9 +50,9 @@ pub(super) fn measure_alone(
     home: &Facility,
     tokens: &mut Tokens,
     context: Context<'_>,
-) -> Result<Outcome, LabError> {
+) -> Result<LoadOutcome, LabError> {
     let mut together = measure_together(&[load], engine, home, tokens, context)?;
-    let mut outcome = together.each.pop().unwrap_or_else(Outcome::new);
+    let mut outcome = together.each.pop().unwrap_or_else(LoadOutcome::new);
     (outcome.daemon_s, outcome.cards_s) = (together.daemon_s, together.cards_s);
     Ok(outcome)
 }
@@ -90,7 +90,7 @@ pub(super) fn measure_together(
             };
             run(pass, workload, InTurn { jobs, first, turn: 0, is_far: true, call }, context)
         })?;
-    let mut each: Vec<Outcome> = loads.iter().map(|_| Outcome::new()).collect();
+    let mut each: Vec<LoadOutcome> = loads.iter().map(|_| LoadOutcome::new()).collect();
     for (index, outcome) in of_thread.into_iter().zip(threads) {
         each[index].add(outcome);
     }
@@ -135,7 +135,7 @@ impl Slots<'_> {
         mut pass: Pass<'_>,
         jobs: &mut [Request],
         context: Context<'_>,
-    ) -> Result<Outcome, LabError> {
+    ) -> Result<LoadOutcome, LabError> {
         // The first round makes the queues and shows that every job gets the right answer. A window leaves time for
         // that.
         let mut reply = Reply::new();
@@ -159,8 +159,8 @@ impl Slots<'_> {
         jobs: &mut [Request],
         begin: Instant,
         context: Context<'_>,
-    ) -> Result<Outcome, LabError> {
-        let mut outcome = Outcome::new();
+    ) -> Result<LoadOutcome, LabError> {
+        let mut outcome = LoadOutcome::new();
         let mut reply = Reply::new();
         let all = Window { warm: Duration::ZERO, open: Duration::from_secs_f64(self.workload.seconds) };
         let Window { warm, open } = context.window.unwrap_or(all);
@@ -215,8 +215,8 @@ impl Slots<'_> {
         Ok(outcome)
     }
 
-    fn open(&self, jobs: &mut [Request], rate: f64, context: Context<'_>) -> Result<Outcome, LabError> {
-        let mut outcome = Outcome::new();
+    fn open(&self, jobs: &mut [Request], rate: f64, context: Context<'_>) -> Result<LoadOutcome, LabError> {
+        let mut outcome = LoadOutcome::new();
         let mut reply = Reply::new();
         let (begin, begin_s) = (Instant::now(), thread_seconds());
         let mut schedule = Schedule::new(begin, rate, self.workload.seconds);

@@ -3,7 +3,7 @@
 //! A thread's jobs are called in turn.
 
 use super::native::{CipherJob, MacJob, TextJob, expect, refused};
-use super::pacing::{Caller, Context, InTurn, Outcome, in_threads, run, shares};
+use super::pacing::{Caller, Context, InTurn, LoadOutcome, in_threads, run, shares};
 use super::{LabError, Refusal, Workload, keys, known};
 use crate::load::operation::{Direction, Mac, Mode, Operation, is_aes};
 use engine::Engine;
@@ -14,7 +14,7 @@ pub(super) fn measure(
     workload: &Workload,
     engine: &Engine,
     context: Context<'_>,
-) -> Result<Outcome, LabError> {
+) -> Result<LoadOutcome, LabError> {
     known::check(engine, workload.operation)?;
     let clear = Clear::new(*engine);
     let threads = shares(workload).into_iter().map(|share| {
@@ -139,7 +139,7 @@ mod tests {
         workload: &Workload,
         caller: impl Caller + Send,
         context: Context<'_>,
-    ) -> Result<Outcome, LabError> {
+    ) -> Result<LoadOutcome, LabError> {
         in_threads(context, vec![caller], |pass, caller| run(pass, workload, caller, context))
     }
 

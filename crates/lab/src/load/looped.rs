@@ -1,7 +1,7 @@
 //! Jobs kept in flight by one event loop.
 
 use super::card::failed;
-use super::pacing::{Context, Outcome};
+use super::pacing::{Context, LoadOutcome};
 use super::requests::{DOMAIN, Maker, Tokens};
 use super::usage::thread_seconds;
 use super::{LabError, Workload};
@@ -19,7 +19,7 @@ pub(super) fn measure(
     tokens: &mut Tokens,
     context: Context<'_>,
     sleeps: bool,
-) -> Result<Outcome, LabError> {
+) -> Result<LoadOutcome, LabError> {
     let mut maker = Maker::new(engine, home, tokens);
     let jobs = (0..workload.jobs).map(|job| maker.request(workload, job));
     let mut jobs = jobs.collect::<Result<Vec<_>, _>>()?;
@@ -38,7 +38,7 @@ pub(super) fn measure(
             completions.wait(None);
         }
     }
-    let mut outcome = Outcome::new();
+    let mut outcome = LoadOutcome::new();
     let (begin, begin_s) = (Instant::now(), thread_seconds());
     let limit = Duration::from_secs_f64(workload.seconds);
     let mut sent = vec![begin; jobs.len()];

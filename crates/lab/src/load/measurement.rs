@@ -1,6 +1,6 @@
 //! The result of one workload.
 
-use super::pacing::Outcome;
+use super::pacing::LoadOutcome;
 use super::{Interface, Workload};
 use crate::load::operation::Operation;
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    pub(crate) fn new(workload: &Workload, outcome: &Outcome, level: &str, lanes: usize) -> Self {
+    pub(crate) fn new(workload: &Workload, outcome: &LoadOutcome, level: &str, lanes: usize) -> Self {
         let (caller, daemon, cards) = (outcome.caller_s, outcome.daemon_s, outcome.cards_s);
         let processor_s = ProcessorSeconds { caller, daemon, cards };
         let on_card = workload.interface == Interface::Card;

@@ -22,7 +22,7 @@ use self::hashes::HmacJob;
 pub(super) use self::hashes::TextJob;
 pub(super) use self::macs::MacJob;
 pub(super) use self::rsa::{RsaJob, rsa_private_key};
-use super::pacing::{Caller, Context, Outcome, Pass, in_threads, run, shares};
+use super::pacing::{Caller, Context, LoadOutcome, Pass, in_threads, run, shares};
 use super::{LabError, Workload, known};
 use crate::load::operation::{Mode, Operation, RsaForm};
 use engine::Engine;
@@ -32,7 +32,7 @@ pub(super) fn measure(
     workload: &Workload,
     engine: &Engine,
     context: Context<'_>,
-) -> Result<Outcome, LabError> {
+) -> Result<LoadOutcome, LabError> {
     known::check(engine, workload.operation)?;
     let bytes = workload.bytes;
     let way = Way { workload, context };
@@ -94,15 +94,15 @@ impl Way<'_> {
     fn run<J: Send>(
         &self,
         job: impl Fn(usize) -> Result<J, String>,
-        carry: impl Fn(Pass<'_>, Vec<J>) -> Result<Outcome, LabError> + Sync,
-    ) -> Result<Outcome, LabError> {
+        carry: impl Fn(Pass<'_>, Vec<J>) -> Result<LoadOutcome, LabError> + Sync,
+    ) -> Result<LoadOutcome, LabError> {
         let refused = refused(self.workload.operation);
         let jobs = shares(self.workload).into_iter();
         let jobs = jobs.map(|share| share.map(&job).collect::<Result<Vec<J>, _>>().map_err(refused));
         in_threads(self.context, jobs.collect::<Result<_, _>>()?, carry)
     }
 
-    fn carry(&self, pass: Pass<'_>, caller: impl Caller) -> Result<Outcome, LabError> {
+    fn carry(&self, pass: Pass<'_>, caller: impl Caller) -> Result<LoadOutcome, LabError> {
         run(pass, self.workload, caller, self.context)
     }
 }
@@ -192,7 +192,7 @@ mod tests {
     fn a_wrong_answer_is_found() {
         let (engine, stop) = (engine(), AtomicBool::new(false));
         let context = Context { stop: &stop, others: &|| (0.0, 0.0), window: None };
-        let wrong = |result: Result<Outcome, LabError>| {
+        let wrong = |result: Result<LoadOutcome, LabError>| {
             assert!(matches!(result, Err(LabError::WrongAnswer { .. })), "{:?}", result.err());
         };
         let cipher = (Cipher::Aes128, Mode::Cbc, Direction::Encipher);

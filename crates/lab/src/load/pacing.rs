@@ -75,7 +75,7 @@ impl<J, F: FnMut(usize, &mut J, bool) -> Result<(), LabError>> Caller for InTurn
 }
 
 /// The sums of all threads' loops.
-pub(crate) struct Outcome {
+pub(crate) struct LoadOutcome {
     pub operations: u64,
     pub answers_compared: u64,
     pub ops_per_s: f64,
@@ -88,7 +88,7 @@ pub(crate) struct Outcome {
     pub by_card: BTreeMap<u32, u64>,
 }
 
-impl Outcome {
+impl LoadOutcome {
     pub fn new() -> Self {
         Self {
             operations: 0,
@@ -200,10 +200,10 @@ impl Drop for Pass<'_> {
 pub(crate) fn in_threads<C: Send>(
     context: Context<'_>,
     callers: Vec<C>,
-    run: impl Fn(Pass<'_>, C) -> Result<Outcome, LabError> + Sync,
-) -> Result<Outcome, LabError> {
+    run: impl Fn(Pass<'_>, C) -> Result<LoadOutcome, LabError> + Sync,
+) -> Result<LoadOutcome, LabError> {
     let (each, others_s) = each_in_threads(context, callers, run)?;
-    let mut total = Outcome::new();
+    let mut total = LoadOutcome::new();
     each.into_iter().for_each(|outcome| total.add(outcome));
     (total.daemon_s, total.cards_s) = others_s;
     Ok(total)
@@ -214,8 +214,8 @@ pub(crate) fn in_threads<C: Send>(
 pub(crate) fn each_in_threads<C: Send>(
     context: Context<'_>,
     callers: Vec<C>,
-    run: impl Fn(Pass<'_>, C) -> Result<Outcome, LabError> + Sync,
-) -> Result<(Vec<Outcome>, (f64, f64)), LabError> {
+    run: impl Fn(Pass<'_>, C) -> Result<LoadOutcome, LabError> + Sync,
+) -> Result<(Vec<LoadOutcome>, (f64, f64)), LabError> {
     let gate = Gate { barrier: Barrier::new(callers.len() + 1), begin: OnceLock::new() };
     let (gate, run) = (&gate, &run);
     std::thread::scope(|scope| {
@@ -234,12 +234,12 @@ pub(crate) fn each_in_threads<C: Send>(
             context.sleep_until(begin + warm + open);
             within = Some((context.others)());
         }
-        let outcomes: Vec<Result<Outcome, LabError>> = threads
+        let outcomes: Vec<Result<LoadOutcome, LabError>> = threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect();
         let after = within.unwrap_or_else(|| (context.others)());
-        let each = outcomes.into_iter().collect::<Result<Vec<Outcome>, LabError>>()?;
+        let each = outcomes.into_iter().collect::<Result<Vec<LoadOutcome>, LabError>>()?;
         Ok((each, (after.0 - before.0, after.1 - before.1)))
     })
 }
@@ -256,7 +256,7 @@ pub(crate) fn run(
     workload: &Workload,
     mut caller: impl Caller,
     context: Context<'_>,
-) -> Result<Outcome, LabError> {
+) -> Result<LoadOutcome, LabError> {
     // The first call warms up and is not counted.
     caller.call_compared()?;
     pass.go();
@@ -266,8 +266,8 @@ pub(crate) fn run(
     }
 }
 
-fn closed(seconds: f64, mut caller: impl Caller, context: Context<'_>) -> Result<Outcome, LabError> {
-    let mut outcome = Outcome::new();
+fn closed(seconds: f64, mut caller: impl Caller, context: Context<'_>) -> Result<LoadOutcome, LabError> {
+    let mut outcome = LoadOutcome::new();
     let jobs = caller.jobs();
     let limit = Duration::from_secs_f64(seconds);
     let (begin, begin_s) = (Instant::now(), thread_seconds());
@@ -336,8 +336,13 @@ impl Schedule {
     }
 }
 
-fn open(seconds: f64, rate: f64, mut caller: impl Caller, context: Context<'_>) -> Result<Outcome, LabError> {
-    let mut outcome = Outcome::new();
+fn open(
+    seconds: f64,
+    rate: f64,
+    mut caller: impl Caller,
+    context: Context<'_>,
+) -> Result<LoadOutcome, LabError> {
+    let mut outcome = LoadOutcome::new();
     let (begin, begin_s) = (Instant::now(), thread_seconds());
     let mut schedule = Schedule::new(begin, rate, seconds);
     let mut calls = 0u32;
@@ -434,7 +439,7 @@ mod tests {
         }
     }
 
-    fn alone(workload: &Workload, caller: &mut Counting, stop: bool) -> Result<Outcome, LabError> {
+    fn alone(workload: &Workload, caller: &mut Counting, stop: bool) -> Result<LoadOutcome, LabError> {
         let context = Context { stop: &AtomicBool::new(stop), others: &|| (0.0, 0.0), window: None };
         in_threads(context, vec![caller], |pass, caller| run(pass, workload, caller, context))
     }

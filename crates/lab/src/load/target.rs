@@ -8,8 +8,8 @@ use crate::load::Bench;
 use crate::load::requests::{Case, Maker, Request};
 use crate::load::tenants::Tenants;
 use crate::load::{
-    Context, Interface, LabError, Load, Measurement, Outcome, Refusal, Together, Tokens, Window, Workload,
-    card, level_name, looped, measure, process_seconds,
+    Context, Interface, LabError, Load, LoadOutcome, Measurement, Refusal, Together, Tokens, Window,
+    Workload, card, level_name, looped, measure, process_seconds,
 };
 use engine::{Engine, Options};
 use facility::Facility;
@@ -313,7 +313,7 @@ impl Target {
         facility: &Facility,
         workload: &Workload,
         sleeps: bool,
-    ) -> Result<Outcome, LabError> {
+    ) -> Result<LoadOutcome, LabError> {
         let others = || (0.0, 0.0);
         let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
         let context = Context { stop: &self.stop, others: &others, window: None };

@@ -134,13 +134,13 @@ impl Booked {
 }
 
 /// The runs of a case.
-pub type Outcome = outcome::Outcome<Run>;
+pub type OpenpgpOutcome = outcome::CaseOutcome<Run>;
 /// The outcomes of a report.
 pub type Outcomes = outcome::Outcomes<Run>;
 
 impl Outcomes {
     /// The outcome of a case; none if it has no run.
-    pub fn of(&self, case: &Case) -> Option<&Outcome> {
+    pub fn of(&self, case: &Case) -> Option<&OpenpgpOutcome> {
         self.named(&case.name())
     }
 }
@@ -224,7 +224,10 @@ pub(crate) mod tests {
             }
         };
         outcome::Outcomes(
-            cases().iter().map(|case| Outcome { case: case.name(), runs: vec![run(case); 2] }).collect(),
+            cases()
+                .iter()
+                .map(|case| OpenpgpOutcome { case: case.name(), runs: vec![run(case); 2] })
+                .collect(),
         )
     }
 

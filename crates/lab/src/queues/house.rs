@@ -4,7 +4,7 @@ use super::case::{Case, Load, Rig, bits};
 use super::outcome::{CardRun, LoadRun, Run};
 use crate::load::operation::Operation;
 use crate::load::target::{Needs, Processes, Target};
-use crate::load::{LabError, Outcome, ProcessorSeconds, Window, Workload};
+use crate::load::{LabError, LoadOutcome, ProcessorSeconds, Window, Workload};
 use facility::{CardCounters, Facility, Selection};
 use home::{CardSettings, Programs};
 use std::fs;
@@ -157,7 +157,7 @@ fn workload(load: &Load) -> Workload {
     Workload { jobs: load.jobs, processors, ..Workload::of(load.operation) }
 }
 
-fn load_run(outcome: &Outcome) -> LoadRun {
+fn load_run(outcome: &LoadOutcome) -> LoadRun {
     let per_answer = outcome.ops_per_s / outcome.operations.max(1) as f64;
     LoadRun {
         ops_per_s: outcome.ops_per_s,

@@ -95,7 +95,7 @@ pub fn max_over_min(shares: &[f64]) -> Option<f64> {
 
 /// A case with all of its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct QueueOutcome {
     /// The experiment of the case.
     pub experiment: Experiment,
     /// Name of the case within the experiment.
@@ -151,7 +151,7 @@ pub struct Each {
     pub shares: BTreeMap<u32, Summary>,
 }
 
-impl Outcome {
+impl QueueOutcome {
     /// Sums up the runs of a case; none without runs.
     pub fn new(case: &Case, runs: &[Run]) -> Option<Self> {
         let values = |value: &dyn Fn(&Run) -> f64| runs.iter().map(value).collect::<Vec<f64>>();
@@ -265,7 +265,7 @@ pub(crate) mod tests {
             run(&[&[(1, 60.0), (2, 40.0)], &[(1, 50.0), (2, 50.0)]]),
             run(&[&[(1, 80.0), (2, 20.0)], &[(2, 100.0)]]),
         ];
-        let outcome = Outcome::new(&case, &runs).unwrap();
+        let outcome = QueueOutcome::new(&case, &runs).unwrap();
         assert_eq!((outcome.ops_per_s.median, outcome.ops_per_s.runs, outcome.jain.median), (200.0, 2, 1.0));
         assert_eq!(outcome.max_over_min.unwrap().max, 1.0);
         assert_eq!(outcome.each[0].shares[&1].median, 0.7);
@@ -275,8 +275,8 @@ pub(crate) mod tests {
         let mut uneven = runs[0].clone();
         (uneven.cards[0].fill, uneven.cards[1].fill) = (1.0, 0.0);
         assert_eq!((outcome.fill.median, uneven.fill()), (2.0, 1.0));
-        assert!(Outcome::new(&case, &[]).is_none());
-        let again: Outcome = serde_json::from_str(&serde_json::to_string(&outcome).unwrap()).unwrap();
+        assert!(QueueOutcome::new(&case, &[]).is_none());
+        let again: QueueOutcome = serde_json::from_str(&serde_json::to_string(&outcome).unwrap()).unwrap();
         assert_eq!(again, outcome);
     }
 }

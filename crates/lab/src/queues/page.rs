@@ -1,6 +1,6 @@
 //! The part of a report's page on queues and tenants: the elements that all experiments share.
 
-use super::{Experiment, Outcome, Outcomes, balance, jobs, shared, tenants, waiting};
+use super::{Experiment, Outcomes, QueueOutcome, balance, jobs, shared, tenants, waiting};
 use crate::published::Row;
 use maud::{Markup, PreEscaped, html};
 
@@ -58,7 +58,7 @@ pub(super) struct Page<'a> {
 
 impl<'a> Page<'a> {
     /// The outcome of a case.
-    pub fn of(&self, experiment: Experiment, name: &str) -> Option<&'a Outcome> {
+    pub fn of(&self, experiment: Experiment, name: &str) -> Option<&'a QueueOutcome> {
         self.outcomes.of(experiment, name)
     }
 

@@ -24,7 +24,7 @@ use crate::kit::machine::processors_online;
 use crate::kit::statistics::{Summary, compare};
 use crate::load::operation::{Operation, RsaForm};
 use crate::load::target::{Needs, Target};
-use crate::load::{LabError, Load, Outcome, Workload};
+use crate::load::{LabError, Load, LoadOutcome, Workload};
 use facility::{Facility, Selection};
 use home::Settings;
 use std::path::Path;
@@ -160,9 +160,9 @@ fn indices(target: &Target, personality: Personality) -> Result<Vec<u32>, LabErr
 }
 
 /// Runs one load.
-fn one(target: &mut Target, facility: &Facility, workload: &Workload) -> Result<Outcome, LabError> {
+fn one(target: &mut Target, facility: &Facility, workload: &Workload) -> Result<LoadOutcome, LabError> {
     let mut together = target.together(&[Load::of(facility, workload)])?;
-    let mut outcome = together.each.pop().unwrap_or_else(Outcome::new);
+    let mut outcome = together.each.pop().unwrap_or_else(LoadOutcome::new);
     outcome.cards_s = together.cards_s;
     Ok(outcome)
 }

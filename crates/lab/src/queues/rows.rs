@@ -1,7 +1,7 @@
 //! The experiments in the columns of the published table: for each case its rate, latencies and use of cards.
 
 use super::Outcomes;
-use super::{Case, Outcome, Plan};
+use super::{Case, Plan, QueueOutcome};
 use super::{Extent, models::PRIVATE};
 use crate::kit::digits::rounded;
 use crate::kit::statistics::Summary;
@@ -23,7 +23,7 @@ pub(crate) fn rows(sheet: &mut Sheet, outcomes: &Outcomes) {
 /// A figure: the end of its name, its metric, unit and summary.
 type Figure = (String, &'static str, &'static str, Summary);
 
-fn figures(outcome: &Outcome) -> Vec<Figure> {
+fn figures(outcome: &QueueOutcome) -> Vec<Figure> {
     let ms = |summary: &Summary| summary.scaled(1e-6);
     let percent = |summary: &Summary| summary.scaled(100.0);
     let mut figures: Vec<Figure> = vec![
@@ -44,7 +44,7 @@ fn figures(outcome: &Outcome) -> Vec<Figure> {
     figures
 }
 
-fn write(sheet: &mut Sheet, outcome: &Outcome, case: Option<&Case>, figure: Figure) {
+fn write(sheet: &mut Sheet, outcome: &QueueOutcome, case: Option<&Case>, figure: Figure) {
     let (end, metric, unit, summary) = figure;
     let id = format!("cryptand.{}.{}.{end}", outcome.experiment, outcome.name.replace('/', "."));
     let cards = case.map_or(0, |case| case.cards().count_ones());

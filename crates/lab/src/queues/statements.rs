@@ -5,7 +5,7 @@
 
 use super::models::{Model, PRIVATE};
 use super::shared::{self, Queue, gain};
-use super::{Experiment, Outcome, Outcomes, balance, jobs, tenants, waiting};
+use super::{Experiment, Outcomes, QueueOutcome, balance, jobs, tenants, waiting};
 use crate::experiment::judged::{Expect, Figure, Judged};
 use crate::published::Claim;
 use Expect::{About, AtLeast, AtMost};
@@ -126,7 +126,8 @@ const TESTS: &[(&str, Make)] = &[
         test(rates, AtMost(100.0 * ABOVE), "one connection, answers looked for every 10 ms")
     }),
     ("lnx.c.poll-off-tick", |all| {
-        let seconds = |one: &Outcome| Figure { value: one.p50_ns.median * 1e-9, mad: one.p50_ns.mad * 1e-9 };
+        let seconds =
+            |one: &QueueOutcome| Figure { value: one.p50_ns.median * 1e-9, mad: one.p50_ns.mad * 1e-9 };
         test(
             ticking(all, 1).map(seconds).collect(),
             About(0.01),
@@ -166,7 +167,7 @@ fn percent(figures: Vec<Figure>, expect: Expect, compared: &str) -> Option<Test>
     Some(Test { unit: 100.0, ..test(figures, expect, compared)? })
 }
 
-fn of(all: &Outcomes, model: Model, cards: usize, queue: Queue) -> Option<&Outcome> {
+fn of(all: &Outcomes, model: Model, cards: usize, queue: Queue) -> Option<&QueueOutcome> {
     all.of(Experiment::Shared, &shared::name(model, cards, queue))
 }
 
@@ -215,7 +216,7 @@ fn one_guest_limit(all: &Outcomes) -> Option<Test> {
 }
 
 /// Outcomes of ticks with this many connections.
-fn ticking(all: &Outcomes, connections: usize) -> impl Iterator<Item = &Outcome> {
+fn ticking(all: &Outcomes, connections: usize) -> impl Iterator<Item = &QueueOutcome> {
     let name = move |card| waiting::name(card, "every 10 ms", connections);
     waiting::CARDS.into_iter().filter_map(move |card| all.of(Experiment::Waiting, &name(card)))
 }

@@ -7,7 +7,7 @@ use super::case::{Case, Experiment, Load, Rig};
 use super::models::{Model, PRIVATE, TimedCard};
 use super::page::{Page, count, heading};
 use super::shared::VIRTUAL_QUEUES;
-use super::{Extent, Outcome};
+use super::{Extent, QueueOutcome};
 use crate::kit::chart::{self, Heights, Ink, Line, Title};
 use crate::kit::page::{self, TableRow};
 use crate::kit::statistics::Summary;
@@ -122,7 +122,7 @@ struct Printed {
     card_use: Option<f64>,
 }
 
-fn table_row(page: Page<'_>, name: &str, printed: Printed, one: Option<&Outcome>) -> Option<TableRow> {
+fn table_row(page: Page<'_>, name: &str, printed: Printed, one: Option<&QueueOutcome>) -> Option<TableRow> {
     let outcome = page.of(Experiment::Tenants, name)?;
     let over_one = one.and_then(|one| outcome.over(one));
     Some(TableRow::Cells(vec![
@@ -142,7 +142,7 @@ fn table_row(page: Page<'_>, name: &str, printed: Printed, one: Option<&Outcome>
     ]))
 }
 
-fn swept<'a>(page: Page<'a>) -> impl Iterator<Item = (f64, &'a Outcome)> {
+fn swept<'a>(page: Page<'a>) -> impl Iterator<Item = (f64, &'a QueueOutcome)> {
     TENANTS.into_iter().filter_map(move |tenants| {
         Some((tenants as f64, page.of(Experiment::Tenants, &sweep_name(tenants))?))
     })
@@ -162,7 +162,7 @@ fn rate_chart(page: Page<'_>) -> String {
 /// A chart of the slowest and the fastest tenant's rate over their mean, and of latencies over that of one tenant.
 fn share_chart(page: Page<'_>) -> String {
     let rates = |pick: fn(f64, f64) -> f64, first: f64| {
-        let share = move |outcome: &Outcome| {
+        let share = move |outcome: &QueueOutcome| {
             let rates = outcome.each.iter().map(|each| each.ops_per_s);
             let mean = rates.clone().sum::<f64>() / outcome.each.len().max(1) as f64;
             Summary::exact(if mean > 0.0 { rates.fold(first, pick) / mean } else { 0.0 })

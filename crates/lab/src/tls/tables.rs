@@ -122,7 +122,7 @@ pub struct Run {
 }
 
 /// The runs of a case.
-pub type Outcome = outcome::Outcome<Run>;
+pub type TlsOutcome = outcome::CaseOutcome<Run>;
 /// The outcomes of a report.
 pub type Outcomes = outcome::Outcomes<Run>;
 
@@ -168,7 +168,7 @@ impl Run {
     }
 }
 
-impl Outcome {
+impl TlsOutcome {
     /// A figure of the runs.
     pub fn figure(&self, case: &Case, figure: Figure) -> Option<Summary> {
         self.summary(|run| run.figure(case, figure))
@@ -182,7 +182,7 @@ impl Outcome {
 
 impl Outcomes {
     /// The outcome of a case; none if it has no run.
-    pub fn of(&self, case: &Case) -> Option<&Outcome> {
+    pub fn of(&self, case: &Case) -> Option<&TlsOutcome> {
         self.named(&case.id())
     }
 }
@@ -394,7 +394,7 @@ pub(crate) mod tests {
             }
         };
         outcome::Outcomes(
-            cases().iter().map(|case| Outcome { case: case.id(), runs: vec![run(case); 2] }).collect(),
+            cases().iter().map(|case| TlsOutcome { case: case.id(), runs: vec![run(case); 2] }).collect(),
         )
     }
 

@@ -1,7 +1,7 @@
 //! How the requests of an event loop proceed whenever its owner calls into it.
 
 use super::control::{Heard, Question};
-use super::requests::{End, State};
+use super::requests::{End, RequestState};
 use super::sources::Source;
 use super::{Completions, EVENTS_EVERY_NS, TICK};
 use crate::cards::pool::{KEYS_WAIT, NotSent, Want};
@@ -67,7 +67,7 @@ impl Completions {
             sooner(self.tick_at);
         }
         for key in &self.paused {
-            if let Some(State::Paused(until)) = self.requests.get(*key).map(|entry| &entry.state) {
+            if let Some(RequestState::Paused(until)) = self.requests.get(*key).map(|entry| &entry.state) {
                 sooner(*until);
             }
         }
@@ -115,7 +115,7 @@ impl Completions {
         for key in self.waiting.iter().chain(&self.labelled).copied().collect::<Vec<_>>() {
             let Some(entry) = self.requests.get(key) else { continue };
             let waited = now.saturating_duration_since(entry.since);
-            let is_waiting = matches!(entry.state, State::Waiting);
+            let is_waiting = matches!(entry.state, RequestState::Waiting);
             // Waits for a slot of a card that holds its keys, or for the daemon, which does not say whether there is
             // one.
             let answered =
@@ -167,7 +167,7 @@ impl Completions {
     fn end_silent_calls(&mut self, now: Instant, card_wait: Duration, down_for: Option<Duration>) {
         for key in self.called.iter().copied().collect::<Vec<_>>() {
             let Some(entry) = self.requests.get(key) else { continue };
-            let State::Called { number, operation, .. } = entry.state else { continue };
+            let RequestState::Called { number, operation, .. } = entry.state else { continue };
             let waited = now.saturating_duration_since(entry.since);
             let error = match down_for {
                 Some(down_for) if waited.min(down_for) >= card_wait.max(RECONNECT_WAIT) => {
@@ -185,7 +185,8 @@ impl Completions {
     fn end_overdue(&mut self, answer_wait: Duration) {
         let mut overdue = Vec::new();
         for (key, entry) in self.requests.all() {
-            if let Some(request) = entry.request.as_mut().filter(|_| matches!(entry.state, State::InFlight))
+            if let Some(request) =
+                entry.request.as_mut().filter(|_| matches!(entry.state, RequestState::InFlight))
                 && request.in_flight_for() >= answer_wait
                 && let Some((attached, in_flight)) = request.flight()
             {
@@ -299,7 +300,7 @@ impl Completions {
         if labels.is_empty() {
             return true;
         }
-        entry.state = State::Labels;
+        entry.state = RequestState::Labels;
         self.labelled.push(key);
         for label in labels {
             self.control.ask(ClientRequest::OpenLabel { label });
@@ -328,7 +329,7 @@ impl Completions {
         let number = self.control.call(operation, question, repeat);
         if let Some(entry) = self.requests.get(key) {
             entry.since = world::now();
-            entry.state = State::Called { number, operation, reply };
+            entry.state = RequestState::Called { number, operation, reply };
             self.called.push_back(key);
         }
     }
@@ -338,12 +339,15 @@ impl Completions {
         let requests = &mut self.requests;
         let mut is_meant = |key: &u32| {
             let state = requests.get(*key).map(|entry| &entry.state);
-            matches!(state, Some(State::Called { number: called, .. }) if *called == number)
+            matches!(state, Some(RequestState::Called { number: called, .. }) if *called == number)
         };
         let Some(place) = self.called.iter().position(&mut is_meant) else { return };
         let Some(key) = self.called.remove(place) else { return };
         let Some(entry) = self.requests.get(key) else { return };
-        let State::Called { reply, .. } = std::mem::replace(&mut entry.state, State::Waiting) else { return };
+        let RequestState::Called { reply, .. } = std::mem::replace(&mut entry.state, RequestState::Waiting)
+        else {
+            return;
+        };
         let mut reply = reply.unwrap_or_default();
         let heard = answer.and_then(|answer| match &entry.request {
             Some(request) => request.targets_written(answer, &mut reply),
@@ -367,7 +371,7 @@ impl Completions {
         let want = *request.wants();
         let is_sent = match staged {
             Ok(()) => {
-                entry.state = State::InFlight;
+                entry.state = RequestState::InFlight;
                 if let Some((attached, in_flight)) = request.flight() {
                     self.queues.staged(&self.sources, attached, in_flight.slot(), key);
                 }
@@ -425,7 +429,8 @@ impl Completions {
     fn send_those_that_wait(&mut self, all: bool) {
         let (mut full, mut left) = (Vec::new(), VecDeque::new());
         while let Some(key) = self.waiting.pop_front() {
-            let Some(entry) = self.requests.get(key).filter(|entry| matches!(entry.state, State::Waiting))
+            let Some(entry) =
+                self.requests.get(key).filter(|entry| matches!(entry.state, RequestState::Waiting))
             else {
                 continue;
             };
@@ -449,10 +454,10 @@ impl Completions {
 
     pub(super) fn wait_for_card(&mut self, key: u32) {
         if let Some(entry) = self.requests.get(key) {
-            if !matches!(entry.state, State::Waiting) {
+            if !matches!(entry.state, RequestState::Waiting) {
                 entry.since = world::now();
             }
-            entry.state = State::Waiting;
+            entry.state = RequestState::Waiting;
             self.waiting.push_back(key);
         }
     }
@@ -460,8 +465,8 @@ impl Completions {
     fn resume_paused(&mut self, now: Instant) {
         for key in std::mem::take(&mut self.paused) {
             match self.requests.get(key).map(|entry| &entry.state) {
-                Some(State::Paused(until)) if *until > now => self.paused.push(key),
-                Some(State::Paused(_)) => {
+                Some(RequestState::Paused(until)) if *until > now => self.paused.push(key),
+                Some(RequestState::Paused(_)) => {
                     self.wait_for_card(key);
                     self.may_go_on = true;
                 }
@@ -484,7 +489,7 @@ impl Completions {
                     self.may_go_on = true;
                 }
                 Ok(Some(pause)) => {
-                    entry.state = State::Paused(world::now() + pause);
+                    entry.state = RequestState::Paused(world::now() + pause);
                     self.paused.push(key);
                 }
                 Err(error) => self.fail(key, error),
@@ -532,7 +537,7 @@ impl Completions {
                     Fate::Suspect => {
                         // A request that was sent alone is not sent alone again: it fails with its second death.
                         if let Some(entry) = self.requests.get(key) {
-                            entry.state = State::Suspect;
+                            entry.state = RequestState::Suspect;
                             self.suspects.push_back(key);
                         }
                     }
@@ -548,7 +553,7 @@ impl Completions {
     fn drop_over(&mut self) {
         let requests = &mut self.requests;
         let mut is_under_way =
-            |key: &u32| requests.get(*key).is_some_and(|entry| !matches!(entry.state, State::Over(_)));
+            |key: &u32| requests.get(*key).is_some_and(|entry| !matches!(entry.state, RequestState::Over(_)));
         self.waiting.retain(&mut is_under_way);
         self.labelled.retain(&mut is_under_way);
         self.called.retain(&mut is_under_way);

@@ -8,7 +8,7 @@ use wire::Codes;
 use wire::verb::Verb;
 
 /// State of a request in an event loop.
-pub(super) enum State {
+pub(super) enum RequestState {
     /// Its labels are being opened.
     Labels,
     /// Waits for a queue, or a slot.
@@ -42,7 +42,7 @@ pub(super) struct Entry {
     pub verb: Verb,
     /// The request to a card; none if nothing had to be sent.
     pub request: Option<Request>,
-    pub state: State,
+    pub state: RequestState,
     /// Start of the request's wait.
     pub since: Instant,
 }

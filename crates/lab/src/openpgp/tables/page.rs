@@ -1,6 +1,6 @@
 //! The part of a report's page on OpenPGP: the cases beside the published cells, and two charts.
 
-use super::{Case, Outcome, Outcomes, Run, cases};
+use super::{Case, OpenpgpOutcome, Outcomes, Run, cases};
 use crate::kit::chart::{dots, pairs, pairs_legend};
 use crate::kit::digits::{figure, thousands};
 use crate::kit::page::{self, TableRow, beside, cell};
@@ -165,7 +165,7 @@ fn table(outcomes: &Outcomes, published: &[Row]) -> Markup {
 }
 
 /// The figure of a column over the runs of a case.
-fn of_column(outcome: &Outcome, case: &Case, column: &Column) -> Option<Summary> {
+fn of_column(outcome: &OpenpgpOutcome, case: &Case, column: &Column) -> Option<Summary> {
     outcome.summary(|run| (column.figure)(run, case))
 }
 

@@ -1,7 +1,7 @@
 //! The cases in the columns of the published table: each published row under its own name, and cases of our own.
 
 use super::page::COLUMNS;
-use super::{Case, Outcome, Outcomes, Run, cases};
+use super::{Case, OpenpgpOutcome, Outcomes, Run, cases};
 use crate::kit::digits::rounded;
 use crate::published::{Row, Sheet};
 
@@ -53,7 +53,7 @@ fn write(
     sheet: &mut Sheet,
     level: &str,
     case: &Case,
-    outcome: &Outcome,
+    outcome: &OpenpgpOutcome,
     id: &str,
     [section, table, metric, unit]: [&str; 4],
     of: Of,

@@ -7,7 +7,7 @@ use crate::kit::machine::processors_online;
 use crate::kit::statistics::{compare, median};
 use crate::load::operation::{Mac, Operation};
 use crate::load::target::{Needs, Target};
-use crate::load::{Interface, LabError, Outcome, Workload};
+use crate::load::{Interface, LabError, LoadOutcome, Workload};
 use facility::{Facility, Selection};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -112,7 +112,7 @@ fn tickets(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabEr
 }
 
 /// Answers for each second of the calling threads' processor time.
-fn per_caller_second(outcome: &Outcome) -> f64 {
+fn per_caller_second(outcome: &LoadOutcome) -> f64 {
     if outcome.caller_s > 0.0 { outcome.operations as f64 / outcome.caller_s } else { 0.0 }
 }
 

@@ -1,6 +1,6 @@
 //! The part of a report's page on TLS: each table's cases beside the published figures.
 
-use super::{Case, Engine, Figure, Outcome, Outcomes, Table, cases};
+use super::{Case, Engine, Figure, Outcomes, Table, TlsOutcome, cases};
 use crate::kit::page::{self, TableRow};
 use crate::published::Row;
 use maud::{Markup, html};
@@ -81,7 +81,7 @@ const COLUMNS: [&str; 13] = [
     "<limit",
 ];
 
-fn row(case: &Case, outcome: &Outcome, published: &[Row]) -> TableRow {
+fn row(case: &Case, outcome: &TlsOutcome, published: &[Row]) -> TableRow {
     let printed = |metrics: &[&str]| printed(case, published, metrics);
     let figure = |figure| outcome.figure(case, figure);
     let median = |of| figure(of).map(|summary| summary.median);
@@ -119,7 +119,7 @@ pub(super) fn printed(case: &Case, published: &[Row], metrics: &[&str]) -> Optio
 const FULL: f64 = 0.93;
 
 /// The name of what limited the rate.
-pub(super) fn limit(case: &Case, outcome: &Outcome) -> &'static str {
+pub(super) fn limit(case: &Case, outcome: &TlsOutcome) -> &'static str {
     let used = |figure| outcome.figure(case, figure).map_or(0.0, |summary| summary.median);
     let is_timed = matches!(case.engine, Engine::Timed(..) | Engine::Paced(..));
     if is_timed && used(Figure::Cards) >= FULL {

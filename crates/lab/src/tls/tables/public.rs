@@ -5,7 +5,7 @@ use crate::load::LabError;
 use crate::load::operation::{Operation, RsaForm, RsaKey};
 use crate::load::target::Target;
 use crate::load::tenants::{owning, sharing};
-use crate::load::{Load, Outcome, Workload};
+use crate::load::{Load, LoadOutcome, Workload};
 use crate::tls::cards::Cards;
 use facility::{Facility, Selection};
 use wire::control::Personality;
@@ -54,18 +54,18 @@ impl Clients {
     }
 
     /// Keeps public operations in flight for `seconds`.
-    pub fn run(&self, target: &mut Target, seconds: f64) -> Result<Outcome, LabError> {
+    pub fn run(&self, target: &mut Target, seconds: f64) -> Result<LoadOutcome, LabError> {
         let key = Some(RsaKey { bits: 1024, form: RsaForm::Me });
         let operation = Operation::Verb { verb: Verb::PkaEncrypt, key };
         let workload = Workload { jobs: JOBS, seconds, ..Workload::of(operation) };
         let mut together =
             target.together(&[Load { facility: &self.facility, workload: &workload, keys: KEYS }])?;
-        Ok(together.each.pop().unwrap_or_else(Outcome::new))
+        Ok(together.each.pop().unwrap_or_else(LoadOutcome::new))
     }
 }
 
 /// Operations of each card: the clients', and the server's as the rest.
-pub(super) fn shares(before: &[u64], after: &[u64], clients: &Outcome) -> Vec<(f64, f64)> {
+pub(super) fn shares(before: &[u64], after: &[u64], clients: &LoadOutcome) -> Vec<(f64, f64)> {
     let all = before.iter().zip(after).map(|(before, after)| after.saturating_sub(*before) as f64);
     (0..CARDS)
         .zip(all)

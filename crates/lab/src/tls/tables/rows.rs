@@ -1,6 +1,6 @@
 //! The cases in the columns of the published table: each published row under its own name, and every case's figures.
 
-use super::{Case, Figure, Outcome, Outcomes, cases};
+use super::{Case, Figure, Outcomes, TlsOutcome, cases};
 use crate::kit::digits::rounded;
 use crate::kit::statistics::Summary;
 use crate::published::{Row, Sheet};
@@ -41,7 +41,7 @@ pub(crate) fn rows(sheet: &mut Sheet, outcomes: &Outcomes, published: &[Row]) {
 }
 
 /// Adds rows of each of two cards' operations a second, by the clients' tenant and by the server's.
-fn shares(sheet: &mut Sheet, case: &Case, outcome: &Outcome, published: &[Row]) {
+fn shares(sheet: &mut Sheet, case: &Case, outcome: &TlsOutcome, published: &[Row]) {
     let of = |card: usize, is_server: bool| {
         let rates = outcome.runs.iter().filter_map(|run| {
             let (public, private) = *run.by_card.get(card)?;
@@ -63,7 +63,7 @@ fn shares(sheet: &mut Sheet, case: &Case, outcome: &Outcome, published: &[Row]) 
 fn write(
     sheet: &mut Sheet,
     case: &Case,
-    outcome: &Outcome,
+    outcome: &TlsOutcome,
     id: &str,
     like: Option<&Row>,
     (_, metric, unit, figure, by): (&str, &str, &str, Figure, f64),

@@ -1,6 +1,6 @@
 //! The published statements about TLS, judged by the cases.
 
-use super::{Case, Figure as Of, Outcome, Outcomes, cases};
+use super::{Case, Figure as Of, Outcomes, TlsOutcome, cases};
 use crate::experiment::judged::Expect::{self, About, AtLeast, AtMost};
 use crate::experiment::judged::{Figure, Judged, Verdict};
 use crate::kit::machine::processors_online;
@@ -354,7 +354,7 @@ struct All<'a> {
 }
 
 impl All<'_> {
-    fn outcome(&self, id: &str) -> Option<(&Case, &Outcome)> {
+    fn outcome(&self, id: &str) -> Option<(&Case, &TlsOutcome)> {
         let case = self.cases.iter().find(|case| case.id() == id)?;
         Some((case, self.outcomes.of(case)?))
     }
