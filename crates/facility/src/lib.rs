@@ -128,19 +128,48 @@ impl Default for Options {
 /// A home, opened. Clones are the same facility, and cheap; all threads may use it at once.
 #[derive(Clone)]
 pub struct Facility {
-    shared: Arc<Shared>,
+    whole: Arc<Whole>,
     selection: Selection,
 }
 
-struct Shared {
+/// What the clones of a facility share.
+struct Whole {
+    shared: Arc<Shared>,
+    /// By the share of a thread: what its tickets hold.
+    lent: Box<[Arc<Lent>]>,
+}
+
+/// What requests need of a facility.
+pub(crate) struct Shared {
     home: Home,
     options: Options,
     state: FacilityState,
 }
 
+/// What a ticket holds of a facility, which stays open as long. Each share of threads has one, whose count no other
+/// thread writes.
+#[repr(align(128))]
+pub(crate) struct Lent {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Lent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Facility").field("home", &self.home.folder()).finish_non_exhaustive()
+    }
+}
+
+impl std::ops::Deref for Lent {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
 impl std::fmt::Debug for Facility {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Facility").field("home", &self.shared.home.folder()).finish_non_exhaustive()
+        f.debug_struct("Facility").field("home", &self.home().folder()).finish_non_exhaustive()
     }
 }
 
@@ -155,17 +184,20 @@ impl Facility {
         let home = Home::open(folder)?;
         let (state, selection) = (FacilityState::new(&home, &options), options.selection);
         state.connection.welcome(Patience::None)?;
-        Ok(Self { shared: Arc::new(Shared { home, options, state }), selection })
+        let shared = Arc::new(Shared { home, options, state });
+        let lent = || Arc::new(Lent { shared: Arc::clone(&shared) });
+        let lent = std::iter::repeat_with(lent).take(shared.state.shares.most()).collect();
+        Ok(Self { whole: Arc::new(Whole { shared, lent }), selection })
     }
 
     /// The same facility, with only these cards for its requests.
     pub fn with_selection(&self, selection: Selection) -> Self {
-        Self { shared: Arc::clone(&self.shared), selection }
+        Self { whole: Arc::clone(&self.whole), selection }
     }
 
     /// The home.
     pub fn home(&self) -> &Home {
-        &self.shared.home
+        &self.shared().home
     }
 
     /// The daemon's greeting: the caller's tenant and role.
@@ -247,7 +279,7 @@ impl Facility {
     /// # Errors
     /// As [`Facility::call`], and [`FacilityError::Full`] if no slot is free: collect answers first.
     pub fn submit(&self, domain: u16, arguments: &Arguments<'_>) -> Result<Ticket, FacilityError> {
-        let mut ticket = Ticket::new(self.clone());
+        let mut ticket = Ticket::new(self.lent());
         self.begin(&mut ticket, domain, arguments)?;
         Ok(ticket)
     }
@@ -265,8 +297,8 @@ impl Facility {
     ) -> Result<(), FacilityError> {
         ticket.progress = Progress::Collected;
         self.begin(ticket, domain, arguments)?;
-        if !Arc::ptr_eq(&ticket.facility.shared, &self.shared) {
-            ticket.facility = self.clone();
+        if !Arc::ptr_eq(&ticket.facility.shared, &self.whole.shared) {
+            ticket.facility = self.lent();
         }
         Ok(())
     }
@@ -331,7 +363,7 @@ impl Facility {
 
     /// Whether requests of this verb may run in this thread.
     fn may_run_here(&self, verb: Verb) -> bool {
-        caller::serves(verb) && self.shared.options.in_caller && self.selection == Selection::default()
+        caller::serves(verb) && self.shared().options.in_caller && self.selection == Selection::default()
     }
 
     /// Runs a call in this thread, if that is allowed and promises the answer sooner.
@@ -391,6 +423,31 @@ impl Facility {
         Ok(answer.0)
     }
 
+    /// What a ticket of the calling thread holds.
+    fn lent(&self) -> Arc<Lent> {
+        let lent = &self.whole.lent;
+        // A child of fork may have more processors than its parent had.
+        Arc::clone(&lent[self.state().shares.own_index() % lent.len()])
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.whole.shared
+    }
+
+    pub(crate) fn around(&self) -> Surroundings<'_> {
+        self.shared().around()
+    }
+
+    pub(crate) fn poll_mode(&self) -> PollMode {
+        self.shared().poll_mode()
+    }
+
+    pub(crate) fn state(&self) -> &FacilityState {
+        self.shared().state()
+    }
+}
+
+impl Shared {
     pub(crate) fn around(&self) -> Surroundings<'_> {
         let state = self.state();
         let share = state.shares.own();
@@ -402,18 +459,18 @@ impl Facility {
             process_labels: &state.labels,
             alone: &state.alone,
             running: state.caller.running() + u64::from(caller::will_run()),
-            card_wait: self.shared.options.card_wait,
-            answer_wait: self.shared.options.answer_wait,
+            card_wait: self.options.card_wait,
+            answer_wait: self.options.answer_wait,
         }
     }
 
     pub(crate) fn poll_mode(&self) -> PollMode {
-        self.shared.options.poll
+        self.options.poll
     }
 
     /// State of this process; a child of fork has its own.
     pub(crate) fn state(&self) -> &FacilityState {
-        self.shared.state.of_this_process(&self.shared.home, &self.shared.options)
+        self.state.of_this_process(&self.home, &self.options)
     }
 }
 

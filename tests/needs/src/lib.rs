@@ -78,11 +78,13 @@ pub enum Need {
     Descriptors,
     /// Wireshark's tshark 4.0, Debian's package, unpacked by `scripts/need test`.
     Tshark,
+    /// Two processors that this process may use.
+    TwoProcessors,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -103,6 +105,7 @@ impl Need {
         Self::Scapy,
         Self::Descriptors,
         Self::Tshark,
+        Self::TwoProcessors,
     ];
 
     /// The name in `CRYPTAND_TESTS_NEED`.
@@ -128,6 +131,7 @@ impl Need {
             Self::Scapy => "scapy",
             Self::Descriptors => "descriptors",
             Self::Tshark => "tshark",
+            Self::TwoProcessors => "processors",
         }
     }
 
@@ -137,6 +141,7 @@ impl Need {
             Self::Root => rustix::process::geteuid().is_root(),
             Self::Avx512 => has_avx512(),
             Self::Graviola => has_graviola(),
+            Self::TwoProcessors => thread::available_parallelism().is_ok_and(|there| there.get() > 1),
             Self::IsaL
             | Self::LockedMemory
             | Self::Mount

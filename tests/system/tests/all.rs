@@ -16,6 +16,7 @@ mod quarantine;
 mod restarts;
 mod rights;
 mod service;
+mod sharing;
 mod starting;
 mod starving;
 mod tenants;

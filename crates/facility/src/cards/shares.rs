@@ -83,9 +83,14 @@ impl Shares {
         }
     }
 
-    /// The share of the calling thread.
+    /// Number of shares that there may be.
+    pub fn most(&self) -> usize {
+        self.shares.len()
+    }
+
+    /// Which share the calling thread belongs to.
     #[inline]
-    pub fn own(&self) -> &Share {
+    pub fn own_index(&self) -> usize {
         let found = MEMBER_OF.try_with(|members| {
             let mut members = members.borrow_mut();
             match members.iter().find(|member| member.of == self.id) {
@@ -94,7 +99,13 @@ impl Shares {
             }
         });
         // A thread that is ending has no place any more.
-        let share = self.at(found.unwrap_or(0));
+        found.unwrap_or(0)
+    }
+
+    /// The share of the calling thread.
+    #[inline]
+    pub fn own(&self) -> &Share {
+        let share = self.at(self.own_index());
         let borrows_tsc = share.borrows_tsc.load(Ordering::Relaxed);
         if borrows_tsc != 0 && link::tsc() < borrows_tsc {
             return self.at(share.lender.load(Ordering::Relaxed) as usize);

@@ -119,7 +119,7 @@ impl Facility {
     /// [`FacilityError::Io`] where no descriptor is left.
     pub fn completions(&self) -> Result<Completions, FacilityError> {
         let failed = |cause| FacilityError::Io { operation: "make the descriptor of a loop", cause };
-        let shared = &self.shared;
+        let shared = self.shared();
         let now = world::now();
         let mut completions = Completions {
             facility: self.clone(),

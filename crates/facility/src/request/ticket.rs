@@ -4,7 +4,7 @@
 //! answered, and not at each ticket: a slot knows its ticket's position in the slice that was waited for. All tickets
 //! are looked at only now and then ([`Looks`]): for those whose position is not known, and for cards that died.
 
-use crate::Facility;
+use crate::Lent;
 use crate::cards::pool::{AnsweredSlots, Pool};
 use crate::error::FacilityError;
 use crate::local::caller::{self, Held, Holding};
@@ -23,7 +23,7 @@ use wire::control::PollMode;
 /// alone, and waited for.
 #[derive(Debug)]
 pub struct Ticket {
-    pub(crate) facility: Facility,
+    pub(crate) facility: Arc<Lent>,
     pub(crate) progress: Progress,
     pub(crate) reply: Reply,
     /// Position in the slice that was last waited for.
@@ -112,7 +112,7 @@ struct Seen {
 
 impl Ticket {
     /// A ticket that holds no request.
-    pub(crate) fn new(facility: Facility) -> Self {
+    pub(crate) fn new(facility: Arc<Lent>) -> Self {
         Self { facility, progress: Progress::Collected, reply: Reply::new(), position: NO_POSITION }
     }
 
@@ -273,7 +273,7 @@ impl Ticket {
         let mut over = None;
         let mut is_any_left = false;
         let is_few = tickets.len() <= FEW;
-        let facility = tickets.first().filter(|_| !is_few).map(|ticket| ticket.facility.clone());
+        let facility = tickets.first().filter(|_| !is_few).map(|ticket| Arc::clone(&ticket.facility));
         let share = facility.as_ref().map(|facility| facility.state().shares.own());
         let mut last = std::ptr::null();
         let count = tickets.len();

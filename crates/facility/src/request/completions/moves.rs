@@ -109,7 +109,7 @@ impl Completions {
             self.lose(place);
         }
         self.send_those_that_wait(true);
-        let options = &self.facility.shared.options;
+        let options = &self.facility.shared().options;
         let (card_wait, answer_wait) = (options.card_wait, options.answer_wait);
         let (down_for, forsaken) = (self.control.down_for(), self.control.forsaken());
         for key in self.waiting.iter().chain(&self.labelled).copied().collect::<Vec<_>>() {
@@ -133,7 +133,7 @@ impl Completions {
             }
             let error = match (is_waiting, down_for) {
                 (_, Some(_)) => {
-                    FacilityError::NotRunning { home: self.facility.shared.home.folder().to_owned() }
+                    FacilityError::NotRunning { home: self.facility.shared().home.folder().to_owned() }
                 }
                 (false, None) => FacilityError::DaemonSilent { operation: OPEN_LABEL, waited },
                 (true, None) => match &entry.request {
@@ -171,7 +171,7 @@ impl Completions {
             let waited = now.saturating_duration_since(entry.since);
             let error = match down_for {
                 Some(down_for) if waited.min(down_for) >= card_wait.max(RECONNECT_WAIT) => {
-                    FacilityError::NotRunning { home: self.facility.shared.home.folder().to_owned() }
+                    FacilityError::NotRunning { home: self.facility.shared().home.folder().to_owned() }
                 }
                 None if waited >= ANSWER_WAIT => FacilityError::DaemonSilent { operation, waited },
                 _ => continue,
@@ -477,7 +477,7 @@ impl Completions {
 
     /// Applies what a card's reply means for a request; an error ends the request.
     pub(super) fn judged(&mut self, key: u32, judged: Result<Judged, FacilityError>) {
-        let card_wait = self.facility.shared.options.card_wait;
+        let card_wait = self.facility.shared().options.card_wait;
         let Some(entry) = self.requests.get(key) else { return };
         let Some(request) = entry.request.as_mut() else { return };
         match judged {
