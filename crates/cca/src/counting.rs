@@ -9,7 +9,6 @@
 //! | block | the key, and what the block says of itself ([`Form::bound`](crate::pin::form::Form::bound)): the PAN that it is bound to, or the whole clear block; of a card verification value, what is authenticated |
 //! | caller | the tenant, and the same of the block, whichever the key |
 //!
-//! The last three are counted by the day. Offsets, PVVs and decimalisation tables are no part of any: with other ones
 //! The last three are counted by the day. Offsets, PVVs and decimalisation tables are no part of any digest: with
 //! another one of these the same block is another guess of the same PIN. Other validation data give another guess too,
 //! so the block counts, whatever it is compared with. A right PIN takes no failure back. Whoever can make blocks has

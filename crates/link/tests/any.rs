@@ -61,14 +61,17 @@ fn what_was_taken_is_told_from_what_was_not() {
         let requests: Vec<_> =
             (0..4).map(|_| client.submit(client.claim().unwrap(), 1, &[]).unwrap()).collect();
         assert!(requests.iter().all(|request| !client.was_taken(request)));
+        assert_eq!(client.waiting(), 4);
         for request in &requests[..2] {
             card.take(request.slot(), &mut payload).unwrap();
         }
         let taken: Vec<_> = requests.iter().map(|request| client.was_taken(request)).collect();
         assert_eq!(taken, [true, true, false, false]);
+        assert_eq!(client.waiting(), 2);
         for request in &requests[2..] {
             card.take(request.slot(), &mut payload).unwrap();
         }
+        assert_eq!(client.waiting(), 0);
         for request in &requests {
             card.reply(request.slot(), &ANSWERED, &[]).unwrap();
             assert!(client.was_taken(request));

@@ -183,10 +183,10 @@ fn what_is_staged_is_handed_over_at_once_and_was_not_taken_before() {
             let request = Request { verb, payload: &text, reply_bytes_max: 40, alone: false, secret: false };
             client.stage(client.claim().unwrap(), &request).unwrap()
         });
-        assert_eq!(card.pending(), 0);
+        assert_eq!((card.pending(), client.waiting()), (0, 3));
         assert!(requests.iter().all(|request| !client.was_taken(request)));
         assert!(client.hand_over() && !client.hand_over());
-        assert_eq!(card.pending().count_ones(), 3);
+        assert_eq!((card.pending().count_ones(), client.waiting()), (3, 3));
         let mut payload = Vec::new();
         for request in &requests {
             assert!(!client.was_taken(request));

@@ -148,6 +148,7 @@ impl Figures {
             together: figures.together.load(Relaxed).max(1),
             late_ns: self.late_ns.load(Relaxed),
             processor: self.processor.load(Relaxed),
+            ..Candidate::default()
         })
     }
 

@@ -15,7 +15,7 @@ mod ask;
 
 use crate::cards::figures::{Figures, Reading};
 use crate::cards::roster::{Counted, Roster};
-use crate::cards::route::{self, Around, Candidate, Chosen, Selection};
+use crate::cards::route::{self, Around, Candidate, Chosen, Selection, Words};
 use crate::control::connection::Connection;
 use crate::error::FacilityError;
 use ask::More;
@@ -27,7 +27,7 @@ use std::time::Duration;
 use wire::bounds::{CARDS_MAX, DOMAINS_MAX, QUEUE_SLOTS_MAX};
 use wire::control::{CardRow, CardState, Personality};
 use wire::registers::RegisterSet;
-use wire::verb::Entry;
+use wire::verb::{Entry, Kernel};
 
 pub(crate) use answered::AnsweredSlots;
 pub(crate) use ask::KEYS_WAIT;
@@ -533,6 +533,11 @@ impl Pool {
             count = kept;
             stay = stay.filter(|stay| *stay < count);
         }
+        if count > 1 && want.entry.kernel != Kernel::One {
+            for (candidate, place) in said[..count].iter_mut().zip(&places) {
+                *candidate = candidate.with_words(|| words_of(table, &table[*place]));
+            }
+        }
         // Of the rest the one that promises to answer first.
         let around = Around { processors: world::processors(), running, stay, dice: dice() };
         let Some(chosen) = route::choose(said[..count].iter().copied(), &around) else {
@@ -602,6 +607,16 @@ impl Attached {
         self.figures.sent();
         Ok(in_flight)
     }
+}
+
+/// What the queues of the table to a card say of its requests.
+fn words_of(table: &[Arc<Attached>], card: &Attached) -> Words {
+    let of_card = table.iter().filter(|other| (other.card, other.domain) == (card.card, card.domain));
+    let (uncollected, waiting) = of_card.fold((0, 0), |(uncollected, waiting), other| {
+        let answered = u64::from(other.queue.uncollected().count_ones());
+        (uncollected + answered, waiting + u64::from(other.queue.waiting()))
+    });
+    Words { uncollected, waiting, is_asleep: card.queue.status().is_asleep() }
 }
 
 /// The request to write into a slot, with its flags.

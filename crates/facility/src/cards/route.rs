@@ -6,7 +6,14 @@
 //! | card | promise |
 //! |---|---|
 //! | idle: it has no requests | the time to wake it up + a pass; half a pass more if no processor is free |
+//! | about to begin: requests of this process wait, fewer than half of the lanes | a pass |
 //! | busy | half a pass, the average rest of the running one + a pass for each whole pass of requests that go before + a pass with the new request + the time by which the running pass is late |
+//!
+//! The second row is for verbs with lanes and long passes (RSA, elliptic curves, long texts): requests that are sent
+//! together share a pass, and half of a card's lanes are filled before another card is woken, since a pass over half of
+//! them takes little more than half of the time. Answers that lie there to be collected are no requests of the card. A
+//! process that has the cards for itself also prefers a card that does not sleep. So few cards do the work of many at
+//! the same rate, and each answer of a pass brings its next request back to the card.
 //!
 //! No processor is free if as many cards are busy as there are processors. One more would take processor time from
 //! them; it is better to wait half a pass and join one of theirs.
@@ -27,8 +34,13 @@ const WAKE_NS: u64 = 10_000;
 /// The promise of the card chosen last is reduced by one part in this many, of at most two passes:
 /// a long queue is no reason to stay.
 const STAYS: u64 = 8;
+/// The promise of a card that is about to begin a pass with free lanes is divided by this: fuller passes take longer, and
+/// an idle card that had few requests of late would seem faster.
+const FILLS: u64 = 2;
 /// How many cards a choice compares if other processes load them.
 const DRAWN: u64 = 3;
+/// Passes longer than this, in nanoseconds, are filled before another card is woken.
+const LONG_PASS_NS: u64 = 50_000;
 /// The assumed time of a pass if none is known of any card, in nanoseconds.
 const UNKNOWN_NS: u64 = 1;
 
@@ -47,10 +59,42 @@ pub(crate) struct Candidate {
     pub is_stale: bool,
     /// Requests that fit one pass.
     pub together: u64,
+    /// Requests of this process among `before` that wait: no pass has begun with them. 0 if unknown.
+    pub waiting: u64,
+    /// Answers for this process that were not collected yet, of requests that are not among `before`. 0 if unknown.
+    pub uncollected: u64,
+    /// Whether the card does not sleep; false if unknown.
+    pub is_awake: bool,
     /// How long the running pass has taken, if that is far longer than usual, in nanoseconds.
     pub late_ns: u64,
     /// A bit for the processor that the card runs on; 0 if unknown.
     pub processor: u64,
+}
+
+/// What a process's own queues to a card say of the moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words {
+    /// Answers that were not collected yet.
+    pub uncollected: u64,
+    /// Requests that the card has not taken.
+    pub waiting: u64,
+    /// Whether the card sleeps.
+    pub is_asleep: bool,
+}
+
+impl Candidate {
+    /// The same card with what its queues say. They are asked only where passes take longer than [`LONG_PASS_NS`]: for
+    /// shorter ones it would cost more than it saves.
+    pub fn with_words(self, words: impl FnOnce() -> Words) -> Self {
+        if self.pass_ns < LONG_PASS_NS || self.together <= 1 {
+            return self;
+        }
+        let Words { uncollected, waiting, is_asleep } = words();
+        let before = self.before.saturating_sub(uncollected);
+        let ahead = self.ahead.saturating_sub(uncollected).min(before);
+        let uncollected = self.before - before;
+        Self { before, ahead, waiting: waiting.min(before), uncollected, is_awake: !is_asleep, ..self }
+    }
 }
 
 /// The rest of the input of a choice.
@@ -87,30 +131,36 @@ struct Whole {
     processors: u64,
     least_ns: u64,
     is_shared: bool,
+    /// Requests for each card that may run at once: those on cards, the new one, and those that are likely to follow
+    /// answers that are there.
+    each: u64,
 }
 
 impl Whole {
     fn of(candidates: impl Iterator<Item = Candidate>, around: &Around) -> Self {
         let (mut count, mut at_work, mut seen, mut least_ns, mut is_shared) = (0, 0, 0u64, 0, false);
+        let mut requests = 1u64;
         for candidate in candidates {
             count += 1;
             at_work += u64::from(candidate.before > 0);
             seen |= candidate.processor;
             is_shared |= candidate.others > 0;
+            requests = requests.saturating_add(candidate.before).saturating_add(candidate.uncollected);
             let pass_ns = candidate.pass_ns;
             if pass_ns > 0 && !candidate.is_stale && (least_ns == 0 || pass_ns < least_ns) {
                 least_ns = pass_ns;
             }
         }
         let processors = around.processors.max(u64::from(seen.count_ones())).max(1);
-        Self { count, at_work: at_work + around.running, processors, least_ns, is_shared }
+        let each = requests / processors.saturating_sub(around.running).min(count as u64).max(1);
+        Self { count, at_work: at_work + around.running, processors, least_ns, is_shared, each }
     }
 
-    /// The promise of an idle card whose pass takes this long.
+    /// The promise of an idle card that is awake, whose pass takes this long.
     fn idle_ns(&self, pass_ns: u64) -> u64 {
         // More than riding along in a pass that is not full, and less than waiting for a whole one.
         let shared_ns = if self.at_work < self.processors { 0 } else { pass_ns / 2 };
-        pass_ns.saturating_add(shared_ns).saturating_add(WAKE_NS)
+        pass_ns.saturating_add(shared_ns)
     }
 
     /// The time of a pass: an unknown or aged one is that of the best card, so that it is tried.
@@ -123,10 +173,27 @@ impl Whole {
         known.max(UNKNOWN_NS)
     }
 
+    /// Whether a pass is to begin that gains by one more request: it has half of its lanes free, or any where there are
+    /// requests for all lanes of all cards.
+    fn fills(&self, candidate: &Candidate) -> bool {
+        let all = candidate.together.max(1);
+        let lanes = if self.each >= all { all } else { all.div_ceil(2) };
+        let has_room = !self.is_shared || self.at_work < self.processors;
+        has_room
+            && candidate.late_ns == 0
+            && candidate.waiting > 0
+            && candidate.waiting == candidate.before
+            && candidate.waiting < lanes
+    }
+
     fn promise_ns(&self, candidate: &Candidate) -> u64 {
         let pass_ns = self.pass_ns(candidate);
         if candidate.before == 0 {
-            return self.idle_ns(pass_ns);
+            let is_up = candidate.is_awake && !self.is_shared;
+            return self.idle_ns(pass_ns).saturating_add(if is_up { 0 } else { WAKE_NS });
+        }
+        if self.fills(candidate) {
+            return pass_ns;
         }
         let passes = candidate.ahead / candidate.together.max(1);
         let promise_ns = pass_ns.saturating_mul(passes.saturating_add(1)).saturating_add(pass_ns / 2);
@@ -147,11 +214,16 @@ pub(crate) fn choose(candidates: impl Iterator<Item = Candidate> + Clone, around
         let promise_ns = whole.promise_ns(&candidate);
         let pass_ns = whole.pass_ns(&candidate);
         let less_ns = promise_ns.min(pass_ns.saturating_mul(2)) / STAYS;
-        let weighed_ns = if stays(index) { promise_ns - less_ns } else { promise_ns };
+        let weighed_ns = match stays(index) {
+            _ if whole.fills(&candidate) => promise_ns / FILLS,
+            true => promise_ns - less_ns,
+            false => promise_ns,
+        };
         (weighed_ns, order(index), index, promise_ns, pass_ns)
     });
     let (.., index, promise_ns, pass_ns) = promises.min()?;
-    Some(Chosen { index, promise_ns, pass_ns, another_ns: whole.idle_ns(whole.least_ns.max(UNKNOWN_NS)) })
+    let another_ns = whole.idle_ns(whole.least_ns.max(UNKNOWN_NS)).saturating_add(WAKE_NS);
+    Some(Chosen { index, promise_ns, pass_ns, another_ns })
 }
 
 /// Which cards a facility may use; all if nothing is set.
@@ -266,6 +338,48 @@ mod tests {
         assert_eq!(chosen(&[at(0, 100 * US), at(0, 100 * US)], stay(1)), Some(1));
         assert_eq!(chosen(&[at(0, 95 * US), at(0, 100 * US)], stay(1)), Some(1));
         assert_eq!(chosen(&[at(0, 80 * US), at(0, 100 * US)], stay(1)), Some(0));
+    }
+
+    /// A card with this many requests, of which these are answered, or wait.
+    fn with(before: u64, uncollected: u64, waiting: u64, is_asleep: bool) -> Candidate {
+        at(before, 400 * US).with_words(|| Words { uncollected, waiting, is_asleep })
+    }
+
+    #[test]
+    fn half_of_the_lanes_are_filled_before_another_card_is_woken() {
+        let first_of = |first: Candidate| chosen(&[with(0, 0, 0, true), first], MANY) == Some(1);
+        // About to begin with up to half of the lanes.
+        assert!((1..=3).all(|waiting| first_of(with(waiting, 0, waiting, false))));
+        assert!((4..=8).all(|waiting| !first_of(with(waiting, 0, waiting, false))));
+        // A pass runs there, of this process or of another.
+        assert!(!first_of(with(3, 0, 2, false)) && !first_of(with(2, 0, 0, false)));
+        // Answers that lie there are no requests: the card is idle, or about to begin.
+        assert!(first_of(with(7, 7, 0, false)) && first_of(with(8, 7, 1, false)));
+        assert!(!first_of(with(7, 7, 0, true)), "both sleep: the first one is taken");
+        assert!(!first_of(with(7, 6, 0, false)), "a pass runs with the last of them");
+        // It was to begin long ago.
+        assert!(!first_of(Candidate { late_ns: 800 * US, ..with(2, 0, 2, false) }));
+        // A hostile card may claim anything.
+        assert!(with(1, u64::MAX, u64::MAX, false).before == 0 && with(1, 0, u64::MAX, false).waiting == 1);
+    }
+
+    #[test]
+    fn where_others_load_the_cards_a_card_that_is_awake_is_no_better() {
+        let other = Candidate { others: 1, ..with(5, 0, 0, false) };
+        let cards = |awake: bool| [with(0, 0, 0, true), with(0, 0, 0, !awake), other];
+        assert_eq!(chosen(&cards(true), MANY), Some(0));
+        assert_eq!(chosen(&cards(false), MANY), Some(0));
+        // A pass that is about to begin is, while a processor is free.
+        assert_eq!(chosen(&[with(0, 0, 0, true), with(1, 0, 1, false), other], MANY), Some(1));
+    }
+
+    #[test]
+    fn queues_are_asked_only_where_passes_are_long_and_take_several() {
+        let unasked = |candidate: Candidate| {
+            assert_eq!(candidate.with_words(|| unreachable!()), candidate);
+        };
+        unasked(at(3, LONG_PASS_NS - 1));
+        unasked(Candidate { together: 1, ..at(3, 400 * US) });
     }
 
     #[test]

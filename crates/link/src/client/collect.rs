@@ -56,6 +56,19 @@ impl ClientQueue {
         world::taken(not_taken & (1 << request.slot) == 0)
     }
 
+    /// Number of requests that the card has not taken, among them those that were not handed over
+    /// yet. Two loads; a claim of the card's.
+    #[inline]
+    pub fn waiting(&self) -> u32 {
+        let inner = &*self.inner;
+        if !inner.request.is_present() {
+            return 0;
+        }
+        let submitted = inner.request.load(inner.layout.submission());
+        let not_taken = submitted ^ inner.reply.load(inner.layout.taken());
+        ((not_taken | inner.staged.load(Ordering::Relaxed)) & inner.layout.mask()).count_ones()
+    }
+
     /// Those of these slots, one bit each, whose requests are answered and not collected. One load;
     /// for callers that collect the queue's replies only here. A claim of the card's, which
     /// [`ClientQueue::answer`] checks.
