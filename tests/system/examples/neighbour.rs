@@ -1,14 +1,16 @@
-//! How long a tenant waits for one small request while another keeps the same card at work with the requests that take
-//! longest.
+//! How long a tenant waits for one small request while another keeps the same card at work: with the requests that take
+//! longest, and with short ones under one key or under thousands.
 //!
 //! ```text
 //! cargo build --release && cargo run --release -p system-tests --example neighbour -- [SECONDS]
 //! ```
 //! A throw-away home has one card. A guest keeps eight requests of one kind on it, from eight threads; a neighbour asks
-//! for a MAC, one after the other, and compares each. Printed is, for each kind, the neighbour's median and its longest
-//! wait. The requests are those that `pass_times` of fuzz-targets finds; `SECONDS` (10) is how long each is kept up.
+//! for a MAC under one of ten labels, one after the other, and compares each. Printed are, for each kind, the
+//! neighbour's median, its 99th percentile and its longest wait. The long requests are those that `pass_times` of
+//! fuzz-targets finds; `SECONDS` (10) is how long each is kept up.
 
 use facility::{Facility, Options};
+use seeded::Random;
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,7 +18,9 @@ use std::time::{Duration, Instant};
 use system_tests::{
     Installation, expected_mac, mac_key, mac_of, mac_request, rsa_generate, rsa_skeleton_for, settings,
 };
+use wire::Label;
 use wire::bounds::TEXT_BYTES_MAX;
+use wire::control::Store;
 use wire::tenant::{Credential, Tenant};
 use wire::verb::{
     Key, MdcMethod, PkaUsage, SignatureFormat, digital_signature_generate, encipher, mdc_generate,
@@ -24,6 +28,10 @@ use wire::verb::{
 
 /// Threads of the guest, with a request each.
 const GUESTS: usize = 8;
+/// Labels of the guest, more than it may have open, and of the neighbour.
+const GUEST_KEYS: u64 = 20_000;
+const NEIGHBOUR_KEYS: u64 = 10;
+const TEXT: &[u8] = b"a neighbour's request";
 
 /// A tenant, and what it shows.
 fn tenant(number: u32) -> (Tenant, Credential) {
@@ -40,14 +48,9 @@ fn tenant(number: u32) -> (Tenant, Credential) {
 
 /// Runs the guest's request over and over beside the neighbour's: the neighbour's waits, sorted, and how many requests
 /// of the guest's were answered.
-fn waits(
-    neighbour: &Facility,
-    key: &[u8],
-    span: Duration,
-    request: impl Fn() + Sync,
-) -> (Vec<Duration>, u64) {
+fn waits(neighbour: &Facility, span: Duration, request: impl Fn() + Sync) -> (Vec<Duration>, u64) {
     let (is_over, answered) = (AtomicBool::new(false), AtomicU64::new(0));
-    let text = b"a neighbour's request";
+    let expected = expected_mac(TEXT);
     std::thread::scope(|scope| {
         for _ in 0..GUESTS {
             scope.spawn(|| {
@@ -63,14 +66,32 @@ fn waits(
         let (begin, mut waits) = (Instant::now(), Vec::new());
         while waits.is_empty() || begin.elapsed() < span {
             let sent = Instant::now();
-            let reply = neighbour.ask(0, &mac_request(key, text)).expect("a card answers");
+            let label = field(NEIGHBOUR, waits.len() as u64 % NEIGHBOUR_KEYS);
+            let reply = neighbour.ask(0, &mac_request(&label, TEXT)).expect("a card answers");
             waits.push(sent.elapsed());
-            assert_eq!(mac_of(&reply), expected_mac(text));
+            assert_eq!(mac_of(&reply), expected);
         }
         is_over.store(true, Ordering::Relaxed);
         waits.sort();
         (waits, answered.load(Ordering::Relaxed))
     })
+}
+
+const GUEST: &str = "GUEST";
+const NEIGHBOUR: &str = "NEIGHBOUR";
+
+/// The field of a label.
+fn field(whose: &str, number: u64) -> Vec<u8> {
+    format!("{:64}", format!("{whose}.N{number}")).into_bytes()
+}
+
+/// Puts one key under many labels.
+fn fill(facility: &Facility, whose: &str, count: u64) {
+    let key = mac_key(facility);
+    for number in 0..count {
+        let label = Label::new(&format!("{whose}.N{number}")).expect("a label");
+        facility.record_create(Store::Des, &label, &key).expect("a record is written");
+    }
 }
 
 fn main() -> ExitCode {
@@ -90,7 +111,9 @@ fn main() -> ExitCode {
         Facility::open(installation.home.folder(), options).expect("the home serves")
     };
     let (guest, neighbour) = (open(guest.1), open(neighbour.1));
-    let (key, text) = (mac_key(&neighbour), vec![0x5A; TEXT_BYTES_MAX]);
+    fill(&guest, GUEST, GUEST_KEYS);
+    fill(&neighbour, NEIGHBOUR, NEIGHBOUR_KEYS);
+    let text = vec![0x5A; TEXT_BYTES_MAX];
     let data_key = mac_key(&guest);
     let skeleton = rsa_skeleton_for(&guest, 4096, PkaUsage::Signature);
     let made = guest.ask(0, &rsa_generate(&skeleton)).expect("a card generates keys");
@@ -122,14 +145,33 @@ fn main() -> ExitCode {
         };
         black_box(guest.ask(0, &ask).expect("an answer").codes());
     };
-    let requests: [(&str, &(dyn Fn() + Sync)); 3] =
-        [("MDC-4 of 1 MiB", &mdc), ("DES-CBC of 1 MiB", &cipher), ("RSA-4096 signatures", &sign)];
-    println!("{:<22} {:>10} {:>10} {:>10}", "the guest's requests", "answered", "median ms", "longest ms");
+    let mac = |number: u64| {
+        let reply = guest.ask(0, &mac_request(&field(GUEST, number), TEXT)).expect("a card answers");
+        black_box(mac_of(&reply));
+    };
+    let state = AtomicU64::new(1);
+    let mac_of_any = || {
+        let drawn =
+            Random(state.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15)).number();
+        mac(drawn % GUEST_KEYS);
+    };
+    let requests: [(&str, &(dyn Fn() + Sync)); 5] = [
+        ("MACs, one key", &|| mac(0)),
+        ("MACs, 20,000 keys", &mac_of_any),
+        ("MDC-4 of 1 MiB", &mdc),
+        ("DES-CBC of 1 MiB", &cipher),
+        ("RSA-4096 signatures", &sign),
+    ];
+    println!(
+        "{:<22} {:>10} {:>10} {:>10} {:>10}",
+        "the guest's requests", "answered", "median ms", "99 % ms", "longest ms"
+    );
     for (name, request) in requests {
-        let (waits, answered) = waits(&neighbour, &key, Duration::from_secs(seconds), request);
+        let (waits, answered) = waits(&neighbour, Duration::from_secs(seconds), request);
         let ms = |wait: Duration| wait.as_secs_f64() * 1e3;
-        let (median, longest) = (waits[waits.len() / 2], waits[waits.len() - 1]);
-        println!("{name:<22} {answered:>10} {:>10.2} {:>10.2}", ms(median), ms(longest));
+        let [median, p99, longest] =
+            [waits.len() / 2, waits.len() * 99 / 100, waits.len() - 1].map(|place| ms(waits[place]));
+        println!("{name:<22} {answered:>10} {median:>10.3} {p99:>10.3} {longest:>10.2}");
     }
     ExitCode::SUCCESS
 }

@@ -37,8 +37,9 @@ pub(crate) use ask::KEYS_WAIT;
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
 /// A share attaches further queues to a card only while the whole process has fewer than this many there.
 pub const QUEUES_PER_CARD_OF_PROCESS_MAX: usize = 32;
-/// Up to this many queues, a choice uses small arrays instead of arrays with room for every possible card.
+/// Up to as many queues as one of these, a choice uses small arrays instead of ones with room for every possible card.
 const QUEUES_FEW: usize = 4;
+const QUEUES_SEVERAL: usize = 16;
 const _: () = assert!(CARDS_MAX <= 64, "sets of cards are 64-bit masks");
 
 /// One queue.
@@ -443,6 +444,9 @@ impl Pool {
         // Most processes have few queues, and small arrays are cleared faster.
         let (choice, has_lost) = match table.len() {
             0..=QUEUES_FEW => self.choose_of::<QUEUES_FEW>(&table, forsaken, want, bytes, running, skip),
+            ..=QUEUES_SEVERAL => {
+                self.choose_of::<QUEUES_SEVERAL>(&table, forsaken, want, bytes, running, skip)
+            }
             _ => self.choose_of::<CARDS_MAX>(&table, forsaken, want, bytes, running, skip),
         };
         drop(table);
@@ -469,8 +473,9 @@ impl Pool {
         let mut places = [0; CARDS];
         let mut said = [Candidate::default(); CARDS];
         let mut held = [RegisterSet::NONE; CARDS];
+        let mut are_full = [false; CARDS];
         let (mut count, mut cards, mut stay) = (0, 0, None);
-        let mut at: Option<(u32, bool)> = None;
+        let mut at: Option<u32> = None;
         let mut has_lost = false;
         for (place, attached) in table.iter().enumerate() {
             if attached.is_of_no_use(&self.roster) {
@@ -489,10 +494,9 @@ impl Pool {
             }
             match at {
                 // A further queue of the same card: for when the first is full.
-                Some((card, is_full)) if card == attached.card => {
-                    if is_full && !attached.is_full(bytes) {
-                        places[count - 1] = place;
-                        at = Some((card, false));
+                Some(card) if card == attached.card => {
+                    if are_full[count - 1] && !attached.is_full(bytes) {
+                        (places[count - 1], are_full[count - 1]) = (place, false);
                     }
                 }
                 _ if count == CARDS => break,
@@ -503,8 +507,9 @@ impl Pool {
                     }
                     (places[count], said[count]) = (place, candidate);
                     held[count] = attached.holds(want.registers);
+                    are_full[count] = attached.is_full(bytes);
                     count += 1;
-                    at = Some((attached.card, attached.is_full(bytes)));
+                    at = Some(attached.card);
                 }
             }
         }
@@ -514,25 +519,32 @@ impl Pool {
         if lacks && want.tried != 0 {
             return (None, has_lost);
         }
-        if !most.is_empty() {
-            // Which registers the request needs depends on its keys, which are not opened here. A card that holds every
-            // register that any card holds can run whatever another card can.
-            let has_all = held[..count].contains(&most);
-            let mut kept = 0;
-            for index in 0..count {
-                if if has_all { held[index] == most } else { !held[index].is_empty() } {
-                    if stay == Some(index) {
-                        stay = Some(kept);
-                    } else if stay == Some(kept) {
-                        stay = None;
-                    }
-                    (places[kept], said[kept]) = (places[index], said[index]);
-                    kept += 1;
+        // Which registers the request needs depends on its keys, which are not opened here. A card that holds every
+        // register that any card holds can run whatever another card can.
+        let has_all = held[..count].contains(&most);
+        let may_hold = |index: usize| match most.is_empty() {
+            true => true,
+            false if has_all => held[index] == most,
+            false => !held[index].is_empty(),
+        };
+        // Cards whose queues are full are left out too, where another card's have room.
+        let is_room = (0..count).any(|index| may_hold(index) && !are_full[index]);
+        let mut kept = 0;
+        for index in 0..count {
+            if may_hold(index) && !(is_room && are_full[index]) {
+                if stay == Some(index) {
+                    stay = Some(kept);
+                } else if stay == Some(kept) {
+                    stay = None;
                 }
+                if kept != index {
+                    (places[kept], said[kept]) = (places[index], said[index]);
+                }
+                kept += 1;
             }
-            count = kept;
-            stay = stay.filter(|stay| *stay < count);
         }
+        count = kept;
+        stay = stay.filter(|stay| *stay < count);
         if count > 1 && want.entry.kernel != Kernel::One {
             for (candidate, place) in said[..count].iter_mut().zip(&places) {
                 *candidate = candidate.with_words(|| words_of(table, &table[*place]));
@@ -540,7 +552,7 @@ impl Pool {
         }
         // Of the rest the one that promises to answer first.
         let around = Around { processors: world::processors(), running, stay, dice: dice() };
-        let Some(chosen) = route::choose(said[..count].iter().copied(), &around) else {
+        let Some(chosen) = route::choose(&said[..count], &around) else {
             return (None, has_lost);
         };
         let attached = Arc::clone(&table[places[chosen.index]]);

@@ -34,8 +34,8 @@ const WAKE_NS: u64 = 10_000;
 /// The promise of the card chosen last is reduced by one part in this many, of at most two passes:
 /// a long queue is no reason to stay.
 const STAYS: u64 = 8;
-/// The promise of a card that is about to begin a pass with free lanes is divided by this: fuller passes take longer, and
-/// an idle card that had few requests of late would seem faster.
+/// The promise of a card that is about to begin a pass with free lanes is divided by this: fuller passes take longer,
+/// and an idle card that had few requests of late would seem faster.
 const FILLS: u64 = 2;
 /// How many cards a choice compares if other processes load them.
 const DRAWN: u64 = 3;
@@ -137,11 +137,11 @@ struct Whole {
 }
 
 impl Whole {
-    fn of(candidates: impl Iterator<Item = Candidate>, around: &Around) -> Self {
-        let (mut count, mut at_work, mut seen, mut least_ns, mut is_shared) = (0, 0, 0u64, 0, false);
+    fn of(candidates: &[Candidate], around: &Around) -> Self {
+        let (count, mut at_work, mut seen, mut least_ns, mut is_shared) =
+            (candidates.len(), 0, 0u64, 0, false);
         let mut requests = 1u64;
         for candidate in candidates {
-            count += 1;
             at_work += u64::from(candidate.before > 0);
             seen |= candidate.processor;
             is_shared |= candidate.others > 0;
@@ -202,25 +202,26 @@ impl Whole {
 }
 
 /// The candidate that promises the answer first. None without candidates.
-pub(crate) fn choose(candidates: impl Iterator<Item = Candidate> + Clone, around: &Around) -> Option<Chosen> {
-    let whole = Whole::of(candidates.clone(), around);
+pub(crate) fn choose(candidates: &[Candidate], around: &Around) -> Option<Chosen> {
+    let whole = Whole::of(candidates, around);
     let count = whole.count as u64;
     // If others load the cards, consecutive cards from a random first one are compared.
     let first = if whole.is_shared { around.dice % count.max(1) } else { 0 };
     let order = |index: usize| (index as u64 + count - first) % count;
     let stays = |index| around.stay == Some(index) && !whole.is_shared;
     let looked_at = |index| !whole.is_shared || order(index) < DRAWN;
-    let promises = candidates.enumerate().filter(|(index, _)| looked_at(*index)).map(|(index, candidate)| {
-        let promise_ns = whole.promise_ns(&candidate);
-        let pass_ns = whole.pass_ns(&candidate);
-        let less_ns = promise_ns.min(pass_ns.saturating_mul(2)) / STAYS;
-        let weighed_ns = match stays(index) {
-            _ if whole.fills(&candidate) => promise_ns / FILLS,
-            true => promise_ns - less_ns,
-            false => promise_ns,
-        };
-        (weighed_ns, order(index), index, promise_ns, pass_ns)
-    });
+    let promises =
+        candidates.iter().enumerate().filter(|(index, _)| looked_at(*index)).map(|(index, candidate)| {
+            let promise_ns = whole.promise_ns(candidate);
+            let pass_ns = whole.pass_ns(candidate);
+            let less_ns = promise_ns.min(pass_ns.saturating_mul(2)) / STAYS;
+            let weighed_ns = match stays(index) {
+                _ if whole.fills(candidate) => promise_ns / FILLS,
+                true => promise_ns - less_ns,
+                false => promise_ns,
+            };
+            (weighed_ns, order(index), index, promise_ns, pass_ns)
+        });
     let (.., index, promise_ns, pass_ns) = promises.min()?;
     let another_ns = whole.idle_ns(whole.least_ns.max(UNKNOWN_NS)).saturating_add(WAKE_NS);
     Some(Chosen { index, promise_ns, pass_ns, another_ns })
@@ -287,7 +288,7 @@ mod tests {
     }
 
     fn chosen(candidates: &[Candidate], around: Around) -> Option<usize> {
-        choose(candidates.iter().copied(), &around).map(|chosen| chosen.index)
+        choose(candidates, &around).map(|chosen| chosen.index)
     }
 
     const US: u64 = 1_000;
@@ -441,7 +442,7 @@ mod tests {
             said in proptest::collection::vec(any::<(u64, u64, u64, u64)>(), 1..20),
             dice in any::<u64>(),
         ) {
-            let candidates = said.iter().map(|(before, pass_ns, together, late_ns)| Candidate {
+            let candidates: Vec<_> = said.iter().map(|(before, pass_ns, together, late_ns)| Candidate {
                 before: *before,
                 ahead: *before,
                 others: *before / 2,
@@ -449,8 +450,8 @@ mod tests {
                 together: *together,
                 late_ns: *late_ns,
                 ..Candidate::default()
-            });
-            let chosen = choose(candidates, &Around { dice, stay: Some(3), ..TWO }).unwrap();
+            }).collect();
+            let chosen = choose(&candidates, &Around { dice, stay: Some(3), ..TWO }).unwrap();
             prop_assert!(chosen.index < said.len());
         }
     }

@@ -1,7 +1,8 @@
 //! Threads of one process that send requests to the cards of a home: whom the test of shared writes watches.
 //!
-//! Arguments: the home, the field of a key's label, how requests are sent (`calls`, `tickets` or `loops`), and the number
-//! of requests of each of two threads. The program writes its mapped files (`/proc/self/maps`) to standard output.
+//! Arguments: the home, the field of a key's label, how requests are sent (`calls`, `tickets` or `loops`), and the
+//! number of requests of each of two threads. The program writes its mapped files (`/proc/self/maps`) to standard
+//! output.
 
 use facility::{Facility, Options, Reply, Ticket};
 use std::env;

@@ -27,7 +27,7 @@ const VERB: usize = 1;
 type Choose = fn(&[Candidate], &Around) -> Option<usize>;
 
 fn real(candidates: &[Candidate], around: &Around) -> Option<usize> {
-    choose(candidates.iter().copied(), around).map(|chosen| chosen.index)
+    choose(candidates, around).map(|chosen| chosen.index)
 }
 
 /// The choice always among all cards and without staying: the test of herds must find that processes then run after the
