@@ -78,7 +78,7 @@ fn waits(neighbour: &Facility, span: Duration, request: impl Fn() + Sync) -> (Ve
 }
 
 const GUEST: &str = "GUEST";
-const NEIGHBOUR: &str = "NEIGHBOUR";
+const NEIGHBOUR: &str = "BESIDE";
 
 /// The field of a label.
 fn field(whose: &str, number: u64) -> Vec<u8> {
