@@ -146,8 +146,8 @@ pub(crate) struct Shared {
     state: FacilityState,
 }
 
-/// What a ticket holds of a facility, which stays open as long. Each share of threads has one, whose count no other
-/// thread writes.
+/// What a ticket holds of a facility, which stays open as long. Each share of threads has one, so that threads of two
+/// shares count in words of their own.
 #[repr(align(128))]
 pub(crate) struct Lent {
     shared: Arc<Shared>,
@@ -426,7 +426,7 @@ impl Facility {
     /// What a ticket of the calling thread holds.
     fn lent(&self) -> Arc<Lent> {
         let lent = &self.whole.lent;
-        // A child of fork may have more processors than its parent had.
+        // There are as many as shares.
         Arc::clone(&lent[self.state().shares.own_index() % lent.len()])
     }
 

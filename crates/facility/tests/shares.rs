@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
+use wire::bounds::QUEUE_SLOTS_DEFAULT;
 use wire::control::Personality::Coprocessor;
 use wire::control::Refusal;
 use wire::frame::{Argument, Outcome};
@@ -88,6 +89,50 @@ fn a_thread_that_ends_leaves_its_queues_to_the_next() {
     assert_eq!((facility.queues(), fake.asked("Attach")), (1, 1));
     // Other tests of this program open descriptors meanwhile, but not thousands.
     assert!(descriptors() < before + 1_000, "{before} descriptors before, {} after", descriptors());
+}
+
+/// Waits until a card has served as many requests as this.
+fn until_served(fake: &FakeHome, card: usize, requests: u64) {
+    let end = std::time::Instant::now() + PATIENCE;
+    while fake.served(card) < requests {
+        assert!(std::time::Instant::now() < end, "{} of {requests} are served", fake.served(card));
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_queue_of_answers_that_nobody_collects_is_used_again() {
+    let fake = FakeHome::new(&[Coprocessor, Coprocessor], echo());
+    let facility = open(&fake);
+    let [first, second] = [0, 1].map(|card| facility.with_selection(Selection::card(card)));
+    assert_eq!(second.ask(0, &NULL).unwrap().codes(), code::OK);
+    for _ in 0..QUEUE_SLOTS_DEFAULT {
+        drop(submit(&first, &NULL));
+    }
+    let served = QUEUE_SLOTS_DEFAULT as u64;
+    until_served(&fake, 0, served);
+    for _ in 0..20 {
+        assert_eq!(facility.ask(0, &NULL).unwrap().codes(), code::OK);
+    }
+    assert!(fake.served(0) > served, "the first card was left out");
+}
+
+#[test]
+fn a_card_whose_queue_is_full_is_passed_over() {
+    let script: Script = Arc::new(|card, _, _| match card {
+        0 => Act::Keep,
+        _ => Act::Answer(code::OK, Vec::new()),
+    });
+    let fake = FakeHome::new(&[Coprocessor, Coprocessor], script);
+    let facility = open(&fake);
+    let [first, second] = [0, 1].map(|card| facility.with_selection(Selection::card(card)));
+    assert_eq!(second.ask(0, &NULL).unwrap().codes(), code::OK);
+    let kept: Vec<_> = (0..QUEUE_SLOTS_DEFAULT).map(|_| submit(&first, &NULL)).collect();
+    for _ in 0..20 {
+        assert_eq!(facility.ask(0, &NULL).unwrap().codes(), code::OK);
+        assert_eq!(submit(&facility, &NULL).wait().unwrap().codes(), code::OK);
+    }
+    assert!(kept.iter().all(|ticket| ticket.card() == Some(0)));
 }
 
 /// A home whose card takes only the current reference of a label, and a way to make another one current.

@@ -239,11 +239,17 @@ impl ClientQueue {
     }
 
     /// Whether a slot is free for a request or reply of this many bytes, and a bulk block if it
-    /// needs one. Slots of abandoned requests count only once they are released.
+    /// needs one. Slots of abandoned requests that are answered are released where none is free.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
+        let inner = &*self.inner;
         let has_any = |bits: &Line<AtomicU64>| bits.0.load(Ordering::Relaxed) != 0;
-        has_any(&self.inner.free) && (bytes <= INLINE_BYTES_MAX || has_any(&self.inner.blocks))
+        let has_room = || has_any(&inner.free) && (bytes <= INLINE_BYTES_MAX || has_any(&inner.blocks));
+        has_room()
+            || (inner.abandoned.load(Ordering::Relaxed) != 0 && inner.request.is_present() && {
+                inner.reap();
+                has_room()
+            })
     }
 
     /// Whether the card's process has ended, or the card has ended the queue: either way nothing

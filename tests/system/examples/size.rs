@@ -3,7 +3,7 @@
 //! ```text
 //! cargo build --release && cargo run --release -p system-tests --example size -- [CONNECTIONS] [CARDS] [TENANTS]
 //! ```
-//! A throw-away home with 12 cards and 120 tenants gets 480 connections of one user, a quarter at a time, each with a
+//! A throw-away home with 12 cards and 120 tenants gets 480 connections of one tenant, a quarter at a time, each with a
 //! queue. At each size a connection is made and ended, a queue attached, a label opened, the state asked for and a page
 //! of metrics made, several times; the medians are printed in microseconds. Then 64 threads begin at once, each with a
 //! request. What grows with the connections shows by its column. The program fails where a request fails.

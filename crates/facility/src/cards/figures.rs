@@ -81,6 +81,8 @@ pub(crate) struct Figures {
     /// Queues of other processes that hold the requests in `others`.
     other_queues: AtomicU64,
     late_ns: AtomicU64,
+    /// Since when requests of this process wait of which the card took none; 0 if none wait.
+    waits_since_ns: AtomicU64,
     /// One bit: the processor modulo 64; 0 if unknown.
     processor: AtomicU64,
     verbs: Box<[Service]>,
@@ -96,6 +98,7 @@ impl Figures {
             others: AtomicU64::new(0),
             other_queues: AtomicU64::new(0),
             late_ns: AtomicU64::new(0),
+            waits_since_ns: AtomicU64::new(0),
             processor: AtomicU64::new(0),
             verbs: (0..VERB_SLOTS).map(|_| Service::default()).collect(),
         }
@@ -119,6 +122,24 @@ impl Figures {
     /// Counts one request less: answered, abandoned, or lost with the card.
     pub fn done(&self) {
         self.own.fetch_sub(1, Relaxed);
+    }
+
+    /// How long requests of this process have waited of which the card took none meanwhile, in nanoseconds, as far as
+    /// looks at it show: these are to be made for each choice. `waits` says whether that is so now.
+    pub fn waited_ns(&self, waits: bool, now_ns: u64) -> u64 {
+        let since_ns = self.waits_since_ns.load(Relaxed);
+        match (waits, since_ns) {
+            (false, 0) => 0,
+            (false, _) => {
+                self.waits_since_ns.store(0, Relaxed);
+                0
+            }
+            (true, 0) => {
+                self.waits_since_ns.store(now_ns, Relaxed);
+                0
+            }
+            (true, _) => now_ns.saturating_sub(since_ns),
+        }
     }
 
     /// The card as a candidate for a request for the verb with this slot of the verb table, at a time in nanoseconds by
@@ -283,6 +304,20 @@ mod tests {
         // Fill 12 was never full: it may take more.
         assert_eq!(at(reading(9, 4, 1_000, 12, 0)), (12_000, 12));
         assert_eq!(at(reading(9, 5, 1_000, 1, 1)), (1_000, 1));
+    }
+
+    #[test]
+    fn requests_that_no_card_takes_wait_ever_longer() {
+        let figures = Figures::new();
+        assert_eq!(
+            [(false, 5), (true, 10), (true, 30)].map(|(waits, now)| figures.waited_ns(waits, now)),
+            [0, 0, 20]
+        );
+        // The card took some, and the next ones wait anew.
+        assert_eq!(
+            [(false, 40), (true, 50), (true, 51)].map(|(waits, now)| figures.waited_ns(waits, now)),
+            [0, 0, 1]
+        );
     }
 
     #[test]

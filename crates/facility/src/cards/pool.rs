@@ -37,7 +37,7 @@ pub(crate) use ask::KEYS_WAIT;
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
 /// A share attaches further queues to a card only while the whole process has fewer than this many there.
 pub const QUEUES_PER_CARD_OF_PROCESS_MAX: usize = 32;
-/// Up to as many queues as one of these, a choice uses small arrays instead of ones with room for every possible card.
+/// For at most as many queues as one of these says, a choice uses arrays of this length instead of [`CARDS_MAX`].
 const QUEUES_FEW: usize = 4;
 const QUEUES_SEVERAL: usize = 16;
 const _: () = assert!(CARDS_MAX <= 64, "sets of cards are 64-bit masks");
@@ -473,7 +473,6 @@ impl Pool {
         let mut places = [0; CARDS];
         let mut said = [Candidate::default(); CARDS];
         let mut held = [RegisterSet::NONE; CARDS];
-        let mut are_full = [false; CARDS];
         let (mut count, mut cards, mut stay) = (0, 0, None);
         let mut at: Option<u32> = None;
         let mut has_lost = false;
@@ -495,8 +494,10 @@ impl Pool {
             match at {
                 // A further queue of the same card: for when the first is full.
                 Some(card) if card == attached.card => {
-                    if are_full[count - 1] && !attached.is_full(bytes) {
-                        (places[count - 1], are_full[count - 1]) = (place, false);
+                    let first: &mut Candidate = &mut said[count - 1];
+                    if first.is_full && !attached.is_full(bytes) {
+                        first.is_full = false;
+                        places[count - 1] = place;
                     }
                 }
                 _ if count == CARDS => break,
@@ -506,8 +507,8 @@ impl Pool {
                         stay = Some(count);
                     }
                     (places[count], said[count]) = (place, candidate);
+                    said[count].is_full = attached.is_full(bytes);
                     held[count] = attached.holds(want.registers);
-                    are_full[count] = attached.is_full(bytes);
                     count += 1;
                     at = Some(attached.card);
                 }
@@ -519,35 +520,30 @@ impl Pool {
         if lacks && want.tried != 0 {
             return (None, has_lost);
         }
-        // Which registers the request needs depends on its keys, which are not opened here. A card that holds every
-        // register that any card holds can run whatever another card can.
-        let has_all = held[..count].contains(&most);
-        let may_hold = |index: usize| match most.is_empty() {
-            true => true,
-            false if has_all => held[index] == most,
-            false => !held[index].is_empty(),
-        };
-        // Cards whose queues are full are left out too, where another card's have room.
-        let is_room = (0..count).any(|index| may_hold(index) && !are_full[index]);
-        let mut kept = 0;
-        for index in 0..count {
-            if may_hold(index) && !(is_room && are_full[index]) {
-                if stay == Some(index) {
-                    stay = Some(kept);
-                } else if stay == Some(kept) {
-                    stay = None;
+        if !most.is_empty() {
+            // Which registers the request needs depends on its keys, which are not opened here. A card that holds every
+            // register that any card holds can run whatever another card can.
+            let has_all = held[..count].contains(&most);
+            let mut kept = 0;
+            for index in 0..count {
+                if if has_all { held[index] == most } else { !held[index].is_empty() } {
+                    if stay == Some(index) {
+                        stay = Some(kept);
+                    } else if stay == Some(kept) {
+                        stay = None;
+                    }
+                    if kept != index {
+                        (places[kept], said[kept]) = (places[index], said[index]);
+                    }
+                    kept += 1;
                 }
-                if kept != index {
-                    (places[kept], said[kept]) = (places[index], said[index]);
-                }
-                kept += 1;
             }
+            count = kept;
+            stay = stay.filter(|stay| *stay < count);
         }
-        count = kept;
-        stay = stay.filter(|stay| *stay < count);
         if count > 1 && want.entry.kernel != Kernel::One {
             for (candidate, place) in said[..count].iter_mut().zip(&places) {
-                *candidate = candidate.with_words(|| words_of(table, &table[*place]));
+                *candidate = candidate.with_words(|| words_of(table, &table[*place], now_ns));
             }
         }
         // Of the rest the one that promises to answer first.
@@ -621,14 +617,18 @@ impl Attached {
     }
 }
 
-/// What the queues of the table to a card say of its requests.
-fn words_of(table: &[Arc<Attached>], card: &Attached) -> Words {
-    let of_card = table.iter().filter(|other| (other.card, other.domain) == (card.card, card.domain));
+/// What the queues of the table to a card's process say of its requests.
+fn words_of(table: &[Arc<Attached>], card: &Attached, now_ns: u64) -> Words {
+    let figures = &card.figures;
+    let of_card = table.iter().filter(|other| Arc::ptr_eq(&other.figures, figures));
     let (uncollected, waiting) = of_card.fold((0, 0), |(uncollected, waiting), other| {
         let answered = u64::from(other.queue.uncollected().count_ones());
         (uncollected + answered, waiting + u64::from(other.queue.waiting()))
     });
-    Words { uncollected, waiting, is_asleep: card.queue.status().is_asleep() }
+    // Other threads of the share may collect or send meanwhile.
+    let takes_none = waiting != 0 && waiting >= figures.own().saturating_sub(uncollected);
+    let waited_ns = figures.waited_ns(takes_none, now_ns);
+    Words { uncollected, waiting, waited_ns, is_asleep: card.queue.status().is_asleep() }
 }
 
 /// The request to write into a slot, with its flags.

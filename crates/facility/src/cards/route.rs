@@ -6,14 +6,14 @@
 //! | card | promise |
 //! |---|---|
 //! | idle: it has no requests | the time to wake it up + a pass; half a pass more if no processor is free |
-//! | about to begin: requests of this process wait, fewer than half of the lanes | a pass |
+//! | about to begin: requests of this process wait, no pass runs, fewer than half of the lanes | a pass |
 //! | busy | half a pass, the average rest of the running one + a pass for each whole pass of requests that go before + a pass with the new request + the time by which the running pass is late |
 //!
-//! The second row is for verbs with lanes and long passes (RSA, elliptic curves, long texts): requests that are sent
-//! together share a pass, and half of a card's lanes are filled before another card is woken, since a pass over half of
-//! them takes little more than half of the time. Answers that lie there to be collected are no requests of the card. A
-//! process that has the cards for itself also prefers a card that does not sleep. So few cards do the work of many at
-//! the same rate, and each answer of a pass brings its next request back to the card.
+//! The second row is for verbs with lanes whose passes are long (RSA, signatures by elliptic curves, long texts).
+//! Requests that are sent together share a pass: half of a card's lanes are filled before another card is woken, since
+//! a pass over half of them takes little more than half of the time. Answers that lie there to be collected are no
+//! requests of the card. For these verbs a process that has the cards for itself also prefers a card that does not
+//! sleep. So few cards do the work of many at the same rate, and each answer brings its next request to the same card.
 //!
 //! No processor is free if as many cards are busy as there are processors. One more would take processor time from
 //! them; it is better to wait half a pass and join one of theirs.
@@ -37,6 +37,11 @@ const STAYS: u64 = 8;
 /// The promise of a card that is about to begin a pass with free lanes is divided by this: fuller passes take longer,
 /// and an idle card that had few requests of late would seem faster.
 const FILLS: u64 = 2;
+/// Upper bound of the requests that fill half of a pass: passes of many short requests take longer the more they have.
+const FILLED_MAX: u64 = 8;
+/// Beyond the time of a pass, how long requests wait at most for the pass to begin that they are for, in nanoseconds:
+/// the card may have to be woken, and waits for further requests.
+const BEGINS_NS: u64 = 100_000;
 /// How many cards a choice compares if other processes load them.
 const DRAWN: u64 = 3;
 /// Passes longer than this, in nanoseconds, are filled before another card is woken.
@@ -65,6 +70,10 @@ pub(crate) struct Candidate {
     pub uncollected: u64,
     /// Whether the card does not sleep; false if unknown.
     pub is_awake: bool,
+    /// How long requests have waited of which the card took none meanwhile, in nanoseconds.
+    pub waited_ns: u64,
+    /// Whether its queues have no slot free: it is chosen only where all are full.
+    pub is_full: bool,
     /// How long the running pass has taken, if that is far longer than usual, in nanoseconds.
     pub late_ns: u64,
     /// A bit for the processor that the card runs on; 0 if unknown.
@@ -78,6 +87,8 @@ pub(crate) struct Words {
     pub uncollected: u64,
     /// Requests that the card has not taken.
     pub waiting: u64,
+    /// How long requests have waited of which the card took none meanwhile, in nanoseconds.
+    pub waited_ns: u64,
     /// Whether the card sleeps.
     pub is_asleep: bool,
 }
@@ -89,11 +100,19 @@ impl Candidate {
         if self.pass_ns < LONG_PASS_NS || self.together <= 1 {
             return self;
         }
-        let Words { uncollected, waiting, is_asleep } = words();
-        let before = self.before.saturating_sub(uncollected);
+        let Words { uncollected, waiting, waited_ns, is_asleep } = words();
+        let uncollected = uncollected.min(self.before.saturating_sub(self.others));
+        let before = self.before - uncollected;
         let ahead = self.ahead.saturating_sub(uncollected).min(before);
-        let uncollected = self.before - before;
-        Self { before, ahead, waiting: waiting.min(before), uncollected, is_awake: !is_asleep, ..self }
+        Self {
+            before,
+            ahead,
+            waiting: waiting.min(before),
+            uncollected,
+            waited_ns,
+            is_awake: !is_asleep,
+            ..self
+        }
     }
 }
 
@@ -174,13 +193,16 @@ impl Whole {
     }
 
     /// Whether a pass is to begin that gains by one more request: it has half of its lanes free, or any where there are
-    /// requests for all lanes of all cards.
+    /// requests for all lanes of as many cards as can run at once.
     fn fills(&self, candidate: &Candidate) -> bool {
         let all = candidate.together.max(1);
-        let lanes = if self.each >= all { all } else { all.div_ceil(2) };
+        let lanes = if self.each >= all { all } else { all.div_ceil(2).min(FILLED_MAX) };
         let has_room = !self.is_shared || self.at_work < self.processors;
+        // Otherwise the card is late with it, or stopped.
+        let is_soon = candidate.late_ns == 0
+            && candidate.waited_ns <= self.pass_ns(candidate).saturating_add(BEGINS_NS);
         has_room
-            && candidate.late_ns == 0
+            && is_soon
             && candidate.waiting > 0
             && candidate.waiting == candidate.before
             && candidate.waiting < lanes
@@ -210,18 +232,22 @@ pub(crate) fn choose(candidates: &[Candidate], around: &Around) -> Option<Chosen
     let order = |index: usize| (index as u64 + count - first) % count;
     let stays = |index| around.stay == Some(index) && !whole.is_shared;
     let looked_at = |index| !whole.is_shared || order(index) < DRAWN;
-    let promises =
-        candidates.iter().enumerate().filter(|(index, _)| looked_at(*index)).map(|(index, candidate)| {
-            let promise_ns = whole.promise_ns(candidate);
-            let pass_ns = whole.pass_ns(candidate);
-            let less_ns = promise_ns.min(pass_ns.saturating_mul(2)) / STAYS;
-            let weighed_ns = match stays(index) {
-                _ if whole.fills(candidate) => promise_ns / FILLS,
-                true => promise_ns - less_ns,
-                false => promise_ns,
-            };
-            (weighed_ns, order(index), index, promise_ns, pass_ns)
-        });
+    let has_room = |(index, candidate): &(usize, &Candidate)| looked_at(*index) && !candidate.is_full;
+    let is_room = candidates.iter().enumerate().any(|candidate| has_room(&candidate));
+    // Full ones are passed over where another one has room.
+    let compared =
+        |candidate: &(usize, &Candidate)| has_room(candidate) || (!is_room && looked_at(candidate.0));
+    let promises = candidates.iter().enumerate().filter(compared).map(|(index, candidate)| {
+        let promise_ns = whole.promise_ns(candidate);
+        let pass_ns = whole.pass_ns(candidate);
+        let less_ns = promise_ns.min(pass_ns.saturating_mul(2)) / STAYS;
+        let weighed_ns = match stays(index) {
+            _ if whole.fills(candidate) => promise_ns / FILLS,
+            true => promise_ns - less_ns,
+            false => promise_ns,
+        };
+        (weighed_ns, order(index), index, promise_ns, pass_ns)
+    });
     let (.., index, promise_ns, pass_ns) = promises.min()?;
     let another_ns = whole.idle_ns(whole.least_ns.max(UNKNOWN_NS)).saturating_add(WAKE_NS);
     Some(Chosen { index, promise_ns, pass_ns, another_ns })
@@ -343,7 +369,7 @@ mod tests {
 
     /// A card with this many requests, of which these are answered, or wait.
     fn with(before: u64, uncollected: u64, waiting: u64, is_asleep: bool) -> Candidate {
-        at(before, 400 * US).with_words(|| Words { uncollected, waiting, is_asleep })
+        at(before, 400 * US).with_words(|| Words { uncollected, waiting, waited_ns: 0, is_asleep })
     }
 
     #[test]
@@ -360,8 +386,31 @@ mod tests {
         assert!(!first_of(with(7, 6, 0, false)), "a pass runs with the last of them");
         // It was to begin long ago.
         assert!(!first_of(Candidate { late_ns: 800 * US, ..with(2, 0, 2, false) }));
+        assert!(first_of(Candidate { waited_ns: 500 * US, ..with(2, 0, 2, false) }));
+        assert!(!first_of(Candidate { waited_ns: 501 * US, ..with(2, 0, 2, false) }));
         // A hostile card may claim anything.
         assert!(with(1, u64::MAX, u64::MAX, false).before == 0 && with(1, 0, u64::MAX, false).waiting == 1);
+    }
+
+    #[test]
+    fn full_cards_are_passed_over_and_still_count_as_busy() {
+        let full = |before| Candidate { is_full: true, ..at(before, 400 * US) };
+        assert_eq!(chosen(&[full(1), at(30, 400 * US)], MANY), Some(1));
+        assert_eq!(chosen(&[full(9), full(1)], MANY), Some(1));
+        // Two processors are busy with them: no third card is woken.
+        assert_eq!(chosen(&[full(64), at(1, 400 * US), at(0, 400 * US)], TWO), Some(1));
+        let others = Candidate { others: 64, ..full(64) };
+        let cards: Vec<_> = std::iter::once(others).chain([at(0, 400 * US); 11]).collect();
+        let drawn: std::collections::BTreeSet<_> =
+            (0..12).filter_map(|dice| chosen(&cards, Around { dice, ..MANY })).collect();
+        assert!(drawn.len() > 6 && !drawn.contains(&0), "others load them: {drawn:?}");
+    }
+
+    #[test]
+    fn passes_of_many_short_requests_are_filled_to_a_bound() {
+        let card = |waiting| Candidate { together: 64, waiting, ..at(waiting, 400 * US) };
+        assert_eq!(chosen(&[at(0, 400 * US), card(7)], MANY), Some(1));
+        assert_eq!(chosen(&[at(0, 400 * US), card(8)], MANY), Some(0));
     }
 
     #[test]
@@ -440,6 +489,7 @@ mod tests {
         #[test]
         fn whatever_cards_say_something_is_chosen(
             said in proptest::collection::vec(any::<(u64, u64, u64, u64)>(), 1..20),
+            words in any::<(u64, u64, u64, bool)>(),
             dice in any::<u64>(),
         ) {
             let candidates: Vec<_> = said.iter().map(|(before, pass_ns, together, late_ns)| Candidate {
@@ -449,8 +499,12 @@ mod tests {
                 pass_ns: *pass_ns,
                 together: *together,
                 late_ns: *late_ns,
+                is_full: late_ns % 3 == 0,
                 ..Candidate::default()
-            }).collect();
+            }.with_words(|| {
+                let (uncollected, waiting, waited_ns, is_asleep) = words;
+                Words { uncollected, waiting, waited_ns, is_asleep }
+            })).collect();
             let chosen = choose(&candidates, &Around { dice, stay: Some(3), ..TWO }).unwrap();
             prop_assert!(chosen.index < said.len());
         }

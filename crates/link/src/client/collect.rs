@@ -57,7 +57,7 @@ impl ClientQueue {
     }
 
     /// Number of requests that the card has not taken, among them those that were not handed over
-    /// yet. Two loads; a claim of the card's.
+    /// yet. Three loads; a claim of the card's.
     #[inline]
     pub fn waiting(&self) -> u32 {
         let inner = &*self.inner;

@@ -256,7 +256,7 @@ impl Inner {
     }
 
     /// Frees the slots of abandoned requests that have been answered.
-    fn reap(&self) {
+    pub(super) fn reap(&self) {
         let mut left = self.abandoned.load(Ordering::Acquire);
         while left != 0 {
             let slot = left.trailing_zeros();

@@ -301,7 +301,7 @@ impl World {
             let (uncollected, is_asleep) = (process.uncollected[place], card.is_asleep(now_ns));
             // As of verbs whose kernel has lanes.
             let has_words = card.lanes > 1 && self.has_words;
-            let words = || Words { uncollected, waiting, is_asleep };
+            let words = || Words { uncollected, waiting, waited_ns: 0, is_asleep };
             Some((place, if has_words { candidate.with_words(words) } else { candidate }))
         });
         let (places, said): (Vec<usize>, Vec<Candidate>) = said.unzip();
