@@ -442,12 +442,12 @@ impl Pool {
         let table = self.read();
         let queues = table.len();
         // Most processes have few queues, and small arrays are cleared faster.
-        let (choice, has_lost) = match table.len() {
-            0..=QUEUES_FEW => self.choose_of::<QUEUES_FEW>(&table, forsaken, want, bytes, running, skip),
-            ..=QUEUES_SEVERAL => {
-                self.choose_of::<QUEUES_SEVERAL>(&table, forsaken, want, bytes, running, skip)
-            }
-            _ => self.choose_of::<CARDS_MAX>(&table, forsaken, want, bytes, running, skip),
+        let (choice, has_lost) = if queues <= QUEUES_FEW {
+            self.choose_of::<QUEUES_FEW>(&table, forsaken, want, bytes, running, skip)
+        } else if queues <= QUEUES_SEVERAL {
+            self.choose_of::<QUEUES_SEVERAL>(&table, forsaken, want, bytes, running, skip)
+        } else {
+            self.choose_of::<CARDS_MAX>(&table, forsaken, want, bytes, running, skip)
         };
         drop(table);
         if has_lost {

@@ -160,7 +160,7 @@ impl Ticket {
     /// The answer, if it is there; `None` before that, and after it was collected.
     ///
     /// # Errors
-    /// As [`Facility::call`], within the option.
+    /// As [`Facility::call`](crate::Facility::call), within the option.
     pub fn try_wait(&mut self) -> Option<Result<Reply, FacilityError>> {
         let mut reply = Reply::new();
         self.try_wait_into(&mut reply).map(|collected| collected.map(|()| reply))
@@ -169,7 +169,7 @@ impl Ticket {
     /// As [`Ticket::try_wait`], into an existing reply, whose buffer is reused.
     ///
     /// # Errors
-    /// As [`Facility::call`], within the option.
+    /// As [`Facility::call`](crate::Facility::call), within the option.
     pub fn try_wait_into(&mut self, reply: &mut Reply) -> Option<Result<(), FacilityError>> {
         self.advance(Stay::Look);
         self.collect(reply)
@@ -178,7 +178,7 @@ impl Ticket {
     /// Waits for the answer.
     ///
     /// # Errors
-    /// As [`Facility::call`].
+    /// As [`Facility::call`](crate::Facility::call).
     pub fn wait(mut self) -> Result<Reply, FacilityError> {
         let mut reply = Reply::new();
         self.advance(Stay::Wait(self.facility.poll_mode()));
