@@ -426,7 +426,7 @@ impl Facility {
     /// What a ticket of the calling thread holds.
     fn lent(&self) -> Arc<Lent> {
         let lent = &self.whole.lent;
-        // There are as many as shares.
+        // The shares of the process that opened the facility; a child of fork has its own.
         Arc::clone(&lent[self.state().shares.own_index() % lent.len()])
     }
 

@@ -67,7 +67,16 @@ fn measure(installation: &Installation, labels: &mut usize) -> [f64; 5] {
 }
 
 fn main() -> ExitCode {
-    let numbers: Vec<usize> = std::env::args().skip(1).map(|text| text.parse().expect("a number")).collect();
+    let mut numbers = Vec::new();
+    for text in std::env::args().skip(1) {
+        match text.parse::<usize>() {
+            Ok(number) => numbers.push(number),
+            Err(_) => {
+                eprintln!("size: {text} is no number of connections, cards or tenants");
+                return ExitCode::from(2);
+            }
+        }
+    }
     let at = |place: usize, default: usize| numbers.get(place).copied().unwrap_or(default);
     let (connections, cards, tenants) = (at(0, 480), at(1, 12), at(2, 120));
     let settings = settings(u32::try_from(cards).expect("a number of cards"), 0);
