@@ -43,7 +43,7 @@ pub(crate) fn call(arguments: &Arguments<'_>, reply: &mut Reply) -> Result<(), C
     let domain = chosen::domain().unwrap_or(open.domain);
     let called = match chosen::selection() {
         None => open.facility.call_into(domain, arguments, reply),
-        Some(selection) => open.facility.with_selection(selection).call_into(domain, arguments, reply),
+        Some(selection) => open.facility.call_on(selection, domain, arguments, reply),
     };
     called.map_err(codes)
 }

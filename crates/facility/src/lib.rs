@@ -13,7 +13,7 @@
 //! | signatures and premasters of private keys under labels | [`private_keys`] |
 //! | kinds of keys by name, and new keys of them | [`keys`], [`Facility::generate`] |
 //! | leave out lengths and counts that follow from the rest | [`fill_in`] |
-//! | use only certain cards | [`Facility::with_selection`] |
+//! | use only certain cards | [`Facility::with_selection`], for one request [`Facility::call_on`] |
 //! | status, settings, backups, officers, key records | the functions of [`Facility`] with these names |
 //! | what cards and tenants do, and how long it takes | [`Facility::observe`], [`Observation`] |
 //! | encrypt a key part or a passphrase for the keeper | [`officer::seal`] |
@@ -106,7 +106,7 @@ pub struct Options {
     /// [`Facility::observe`], [`Facility::cards_now`], [`Facility::tenants`] and [`Facility::status`].
     pub observe: bool,
     /// Whether requests with clear keys may run in the caller's thread if that is faster. A selection
-    /// of cards, here or by [`Facility::with_selection`], asks for a card and disables this.
+    /// of cards, here, by [`Facility::with_selection`] or by [`Facility::call_on`], asks for a card and disables this.
     pub in_caller: bool,
 }
 
@@ -256,14 +256,29 @@ impl Facility {
         arguments: &Arguments<'_>,
         reply: &mut Reply,
     ) -> Result<(), FacilityError> {
+        self.call_on(self.selection, domain, arguments, reply)
+    }
+
+    /// As [`Facility::call_into`], with only these cards for this one request, whatever those of the facility are. It
+    /// counts no reference, which [`Facility::with_selection`] does in a word that all threads write.
+    ///
+    /// # Errors
+    /// As [`Facility::call`].
+    pub fn call_on(
+        &self,
+        selection: Selection,
+        domain: u16,
+        arguments: &Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<(), FacilityError> {
         if arguments.verb().entry().executor == Executor::Daemon {
-            return self.call_daemon(domain, arguments, reply);
+            return self.call_daemon(selection, domain, arguments, reply);
         }
         let around = self.around();
-        if self.runs_here(&around, domain, arguments, reply) {
+        if self.runs_here(&around, selection, domain, arguments, reply) {
             return Ok(());
         }
-        match Request::prepare(&around, domain, self.selection, arguments)? {
+        match Request::prepare(&around, domain, selection, arguments)? {
             Prepared::Answered(codes) => reply.fill(arguments.verb(), codes, &[]),
             Prepared::Request(mut request) => {
                 request.send(&around, true)?;
@@ -334,7 +349,7 @@ impl Facility {
     ) -> Result<(), FacilityError> {
         let Ticket { progress, reply, .. } = ticket;
         if arguments.verb().entry().executor == Executor::Daemon {
-            self.call_daemon(domain, arguments, reply)?;
+            self.call_daemon(self.selection, domain, arguments, reply)?;
             *progress = Progress::Answered;
             return Ok(());
         }
@@ -361,26 +376,27 @@ impl Facility {
         Ok(())
     }
 
-    /// Whether requests of this verb may run in this thread.
-    fn may_run_here(&self, verb: Verb) -> bool {
-        caller::serves(verb) && self.shared().options.in_caller && self.selection == Selection::default()
+    /// Whether requests of this verb, for these cards, may run in this thread.
+    fn may_run_here(&self, selection: Selection, verb: Verb) -> bool {
+        caller::serves(verb) && self.shared().options.in_caller && selection == Selection::default()
     }
 
     /// Runs a call in this thread, if that is allowed and promises the answer sooner.
     fn runs_here(
         &self,
         around: &Surroundings<'_>,
+        selection: Selection,
         domain: u16,
         arguments: &Arguments<'_>,
         reply: &mut Reply,
     ) -> bool {
         let verb = arguments.verb();
-        if !self.may_run_here(verb) {
+        if !self.may_run_here(selection, verb) {
             return false;
         }
         let caller = &self.state().caller;
         let Some(work) = caller.work(arguments) else { return false };
-        let want = Request::want(domain, self.selection, verb.entry());
+        let want = Request::want(domain, selection, verb.entry());
         let wait_ns = around.pool.wait_ns(around.connection, &want);
         let in_flight = self.state().shares.in_flight();
         if !caller.takes_call(&work, in_flight, link::world::processors(), wait_ns) {
@@ -392,7 +408,7 @@ impl Facility {
 
     /// Holds a request for this thread, if that is allowed and the thread's share is not full.
     fn holds(&self, arguments: &Arguments<'_>) -> Option<Holding> {
-        if !self.may_run_here(arguments.verb()) {
+        if !self.may_run_here(self.selection, arguments.verb()) {
             return None;
         }
         let state = self.state();
@@ -402,22 +418,24 @@ impl Facility {
 
     fn call_daemon(
         &self,
+        selection: Selection,
         domain: u16,
         arguments: &Arguments<'_>,
         reply: &mut Reply,
     ) -> Result<(), FacilityError> {
         let verb = arguments.verb();
-        called(verb, self.ask_verb(verb.entry().name, domain, arguments)?, reply)
+        called(verb, self.ask_verb(verb.entry().name, selection, domain, arguments)?, reply)
     }
 
     /// Asks the daemon to run a verb of its own.
     pub(crate) fn ask_verb(
         &self,
         operation: &'static str,
+        selection: Selection,
         domain: u16,
         arguments: &Arguments<'_>,
     ) -> Result<ClientReply, FacilityError> {
-        let (request, repeat) = daemon_call(domain, self.selection, arguments)?;
+        let (request, repeat) = daemon_call(domain, selection, arguments)?;
         let connection = &self.state().connection;
         let answer = connection.ask(operation, &request, repeat, Patience::Reconnect, ANSWER_WAIT)?;
         Ok(answer.0)

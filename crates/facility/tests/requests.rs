@@ -35,6 +35,10 @@ fn submit(facility: &Facility, ask: &impl TypedAsk) -> Result<Ticket, FacilityEr
     facility.submit(0, &ask.arguments(&mut Filled::default()))
 }
 
+fn call_on(facility: &Facility, selection: Selection, ask: &impl TypedAsk) -> Result<(), FacilityError> {
+    facility.call_on(selection, 0, &ask.arguments(&mut Filled::default()), &mut Reply::new())
+}
+
 #[test]
 fn a_call_is_answered_and_a_reply_is_used_again() {
     let fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
@@ -167,10 +171,11 @@ fn what_does_not_read_in_the_caller_goes_to_a_card_and_so_does_what_is_meant_for
     }
     let served = fake.served(0);
     let _ = facility.with_selection(Selection::card(0)).ask(0, &private(&token, &input, 128)).unwrap();
+    call_on(&facility, Selection::card(0), &private(&token, &input, 128)).unwrap();
     let options = Options { in_caller: false, ..Options::default() };
     let strict = Facility::open(fake.home.folder(), options).unwrap();
     let _ = strict.ask(0, &private(&token, &input, 128)).unwrap();
-    assert_eq!(fake.served(0), served + 2);
+    assert_eq!(fake.served(0), served + 3);
 }
 
 #[test]
@@ -229,12 +234,21 @@ fn clear_rsa_attaches_accelerators_first_and_a_selection_binds() {
     let _ = facility.with_selection(Selection::card(0)).ask(0, &rsa).unwrap();
     let _ = facility.with_selection(Selection::personality(Coprocessor)).ask(0, &rsa).unwrap();
     assert_eq!((fake.served(0), fake.served(1)), (2, 1));
-    let error = facility.with_selection(Selection::card(1)).ask(0, &hash(b"x")).unwrap_err();
-    assert!(matches!(error, FacilityError::NotServed { verb: Verb::OneWayHash }), "{error}");
+    // That of a call binds it in the place of the facility's.
+    let on_second = facility.with_selection(Selection::card(1));
+    call_on(&on_second, Selection::card(0), &rsa).unwrap();
+    call_on(&facility, Selection::personality(Coprocessor), &rsa).unwrap();
+    assert_eq!((fake.served(0), fake.served(1)), (4, 1));
+    for error in [
+        on_second.ask(0, &hash(b"x")).map(drop).unwrap_err(),
+        call_on(&facility, Selection::card(1), &hash(b"x")).unwrap_err(),
+    ] {
+        assert!(matches!(error, FacilityError::NotServed { verb: Verb::OneWayHash }), "{error}");
+    }
     // Without accelerators the coprocessors serve it.
     fake.kill(1);
     let _ = facility.ask(0, &rsa).unwrap();
-    assert_eq!(fake.served(0), 3);
+    assert_eq!(fake.served(0), 5);
 }
 
 #[test]

@@ -202,6 +202,11 @@ fn calls_of_two_threads_write_no_line_of_each_other() {
 }
 
 #[test]
+fn calls_on_a_chosen_card_of_two_threads_write_no_line_of_each_other() {
+    nothing_is_shared("chosen");
+}
+
+#[test]
 fn tickets_of_two_threads_write_no_line_of_each_other() {
     nothing_is_shared("tickets");
 }

@@ -157,7 +157,7 @@ impl Facility {
     /// As `record`, with the arguments by position.
     fn record_by(&self, operation: &'static str, arguments: &Arguments<'_>) -> Result<Reply, FacilityError> {
         let verb = arguments.verb();
-        match refusals(operation, self.ask_verb(operation, 0, arguments)?)? {
+        match refusals(operation, self.ask_verb(operation, self.selection, 0, arguments)?)? {
             ClientReply::Called { codes, payload } if codes.has_output() => {
                 let mut reply = Reply::new();
                 let taken = reply.take(verb, codes, payload);

@@ -1,15 +1,16 @@
 //! Threads of one process that send requests to the cards of a home: whom the test of shared writes watches.
 //!
-//! Arguments: the home, the field of a key's label, how requests are sent (`calls`, `tickets` or `loops`), and the
-//! number of requests of each of two threads. The program writes its mapped files (`/proc/self/maps`) to standard
-//! output.
+//! Arguments: the home, the field of a key's label, how requests are sent (`calls`, `chosen` for calls that each name
+//! their card, `tickets` or `loops`), and the number of requests of each of two threads. The program writes its mapped
+//! files (`/proc/self/maps`) to standard output.
 
-use facility::{Facility, Options, Reply, Ticket};
+use facility::{Facility, Options, Reply, Selection, Ticket};
 use std::env;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Barrier;
 use system_tests::{mac_of, mac_request, null, submit};
+use wire::verb::{Filled, TypedAsk};
 
 const THREADS: usize = 2;
 /// Requests that a thread has in flight at once.
@@ -25,6 +26,16 @@ fn call(facility: &Facility, key: &[u8], requests: usize) {
         } else {
             assert!(facility.ask(0, &null()).expect("a card answers").codes().has_output());
         }
+    }
+}
+
+/// Sends as many requests as this, one after the other, to a card that each names.
+fn call_chosen(facility: &Facility, key: &[u8], requests: usize) {
+    let (mac, mut filled, mut reply) = (mac_request(key, TEXT), Filled::default(), Reply::new());
+    for number in 0..requests {
+        let card = Selection::card(number as u32 % 2);
+        facility.call_on(card, 0, &mac.arguments(&mut filled), &mut reply).expect("the card answers");
+        assert!(mac_of(&reply) != [0; 8]);
     }
 }
 
@@ -74,6 +85,7 @@ fn main() {
         both.wait();
         match way.as_str() {
             "calls" => call(&facility, label.as_bytes(), requests),
+            "chosen" => call_chosen(&facility, label.as_bytes(), requests),
             "loops" => hold_loop(&facility, label.as_bytes(), requests),
             "tickets" => hold_tickets(&facility, label.as_bytes(), requests),
             other => panic!("no way to send requests: {other}"),
