@@ -161,18 +161,21 @@ fn no_access_is_outside_of_a_field_of_the_heap() {
 #[test]
 fn threads_forks_closed_descriptors_and_a_closed_library_change_no_answer() {
     let (folder, installation) = (TempDir::new().unwrap(), installation());
-    let mut host = Host::start(&folder, installation.home.folder(), &[]);
-    // The home is opened by all of them at once.
-    assert_eq!(host.answer("first"), "0 wrong");
-    host.begin();
-    for line in ["threads", "forks", "close", "reload", "threads"] {
-        assert_eq!(host.answer(line), "0 wrong", "{line}");
+    for threads in [2, 32] {
+        let mut host = Host::start(&folder, installation.home.folder(), &[]);
+        // The home is opened by all of them at once.
+        assert_eq!(host.answer(&format!("first {threads}")), "0 wrong");
+        host.begin();
+        let (work, fork) = (format!("threads {threads}"), format!("forks {threads}"));
+        for line in [&work, &fork, "forks 0", "close", "reload", &work] {
+            assert_eq!(host.answer(line), "0 wrong", "{line}, {threads}");
+        }
+        // Twelve hundred children, a hundred at a time.
+        for round in 3..=6 {
+            assert_eq!(host.answer("forks 0"), "0 wrong", "{round}, {threads}");
+        }
+        assert_eq!(host.answer("version"), "0/0 17 8.3.0   00000000");
     }
-    // A thousand children, a hundred at a time.
-    for round in 1..10 {
-        assert_eq!(host.answer("forks"), "0 wrong", "{round}");
-    }
-    assert_eq!(host.answer("version"), "0/0 17 8.3.0   00000000");
 }
 
 #[test]
@@ -199,7 +202,7 @@ fn without_a_daemon_a_call_fails_at_once_and_with_one_the_next_call_works() {
     installation.wait_stopped();
     installation.start();
     for _ in 0..2 {
-        assert_eq!(host.answer("threads"), "0 wrong");
+        assert_eq!(host.answer("threads 32"), "0 wrong");
     }
 }
 

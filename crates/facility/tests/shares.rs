@@ -18,6 +18,8 @@ use wire::{KeyReference, Label, code};
 /// Longer than any of what is waited for takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 const NULL: null::Ask<'static> = null::Ask::new();
+/// As many threads as a small machine has processors, and many more.
+const THREADS: [usize; 2] = [2, 32];
 
 fn open(fake: &FakeHome) -> Facility {
     let options = Options { card_wait: PATIENCE, ..Options::default() };
@@ -163,9 +165,9 @@ fn a_label_is_opened_once_for_all_threads_and_again_where_it_went_stale() {
     let label = Label::new("A.B").unwrap();
     let (fake, renew) = home_of_label(&label);
     let facility = open(&fake);
-    for generation in [1, 2] {
+    for (generation, threads) in (1..).zip(THREADS) {
         renew(generation);
-        all_at_once(shares() + 3, || {
+        all_at_once(threads, || {
             for _ in 0..10 {
                 assert_eq!(facility.ask(0, &mac(&label)).unwrap().codes(), code::OK);
             }
@@ -201,17 +203,19 @@ fn a_thread_that_slept_through_two_changes_of_a_key_finds_the_third() {
 
 #[test]
 fn threads_share_queues_where_the_daemon_gives_no_more() {
-    let fake = FakeHome::new(&[Coprocessor], echo());
-    fake.world.lock().unwrap().queues_max = 1;
-    let facility = open(&fake);
-    all_at_once(shares() + 3, || {
-        for _ in 0..20 {
-            assert_eq!(facility.ask(0, &NULL).unwrap().codes(), code::OK);
-        }
-    });
-    assert_eq!(facility.queues(), 1);
-    // Each share asked once for its own.
-    assert!(fake.asked("Attach") <= shares() + 3, "{} questions", fake.asked("Attach"));
+    for threads in THREADS {
+        let fake = FakeHome::new(&[Coprocessor], echo());
+        fake.world.lock().unwrap().queues_max = 1;
+        let facility = open(&fake);
+        all_at_once(threads, || {
+            for _ in 0..20 {
+                assert_eq!(facility.ask(0, &NULL).unwrap().codes(), code::OK);
+            }
+        });
+        assert_eq!(facility.queues(), 1);
+        // Each share asked once for its own.
+        assert!(fake.asked("Attach") <= shares() + 3, "{} questions", fake.asked("Attach"));
+    }
     let none = FakeHome::new(&[Coprocessor], echo());
     none.world.lock().unwrap().queues_max = 0;
     let error = open(&none).ask(0, &NULL).unwrap_err();
@@ -223,13 +227,17 @@ fn threads_share_queues_where_the_daemon_gives_no_more() {
 
 #[test]
 fn a_card_that_dies_under_many_threads_takes_no_answer_with_it() {
+    THREADS.into_iter().for_each(a_card_dies_under);
+}
+
+fn a_card_dies_under(threads: usize) {
     let fake = FakeHome::new(&[Coprocessor, Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
     let facility = open(&fake);
     let done = AtomicU64::new(0);
-    const THREADS: u64 = 32;
+    let threads = threads as u64;
     const REQUESTS: u64 = 200;
     std::thread::scope(|scope| {
-        for thread in 0..THREADS {
+        for thread in 0..threads {
             let (facility, done) = (&facility, &done);
             scope.spawn(move || {
                 for number in 0..REQUESTS {
@@ -240,12 +248,12 @@ fn a_card_that_dies_under_many_threads_takes_no_answer_with_it() {
                 }
             });
         }
-        while done.load(Ordering::SeqCst) < THREADS * REQUESTS / 4 {
+        while done.load(Ordering::SeqCst) < threads * REQUESTS / 4 {
             std::thread::yield_now();
         }
         fake.respawn(0);
     });
-    assert_eq!((done.load(Ordering::SeqCst), facility.in_flight()), (THREADS * REQUESTS, 0));
+    assert_eq!((done.load(Ordering::SeqCst), facility.in_flight()), (threads * REQUESTS, 0));
     // Each share has found out that its queue to the dead card is of no use.
     let _ = facility.with_selection(Selection::card(0)).ask(0, &hash(b"again")).unwrap();
     assert!(facility.queues() <= 2 * shares(), "{} queues", facility.queues());

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import threading
 import unittest
 
@@ -14,6 +16,32 @@ KEY = bytes.fromhex("0123456789ABCDEFFEDCBA9876543210")
 OTHER = bytes.fromhex("10111213141516172021222325262829")
 PAN = "4123456789012345"
 VALIDATION = "1122334455667788"
+
+
+class Worker:
+    """What one thread after the other does: PIN blocks go from one of its keys to the other, of the same value, and back to themselves."""
+
+    def __init__(self, home: cryptand.Home, generating: bytes, number: int) -> None:
+        value = hashlib.sha256(bytes([number])).digest()[:16]
+        self.home, self.failures, self.answers = home, [], 0
+        self.inbound, self.outbound = (keys.des(home, key_type, value) for key_type in ("IPINENC", "OPINENC"))
+        self.pans = [f"41234567{number:02}{card:02}0005" for card in range(10)]
+        self.blocks = [
+            pin.generate_block(home, pin_key=generating, block_key=self.outbound, method=pin.Ibm(pan), pan=pan) for pan in self.pans
+        ]
+
+    def work(self, together: threading.Barrier, most: int) -> None:
+        together.wait()
+        try:
+            for at, (block, pan) in enumerate(zip(self.blocks, self.pans)):
+                given = [block] * (1 if at % 2 == 0 else most)
+                results = pin.translate(self.home, given, from_key=self.inbound, to_key=self.outbound, pan=pan)
+                assert results == given, (results, given)
+                self.answers += len(results)
+        except BaseException as error:
+            self.failures.append(error)
+        # A thread that ends leaves its queues to another.
+        together.wait()
 
 
 class Package(unittest.TestCase):
@@ -110,22 +138,26 @@ class Package(unittest.TestCase):
             pin.encrypt(self.home, "1234", block_key=self.outbound, pan=PAN)
 
     def test_threads_share_a_home(self) -> None:
-        failures: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                blocks = [self.block] * 200
-                for result in pin.translate(self.home, blocks, from_key=self.inbound, to_key=self.outbound, pan=PAN):
-                    assert result == self.block, result
-            except BaseException as error:
-                failures.append(error)
-
-        threads = [threading.Thread(target=work) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(failures, [])
+        # Each thread has keys of its own, and cards of which no other thread has the blocks.
+        workers = [Worker(self.home, self.generating, number) for number in range(32)]
+        self.assertEqual(len({block for worker in workers for block in worker.blocks}), 32 * len(workers[0].blocks))
+        for count in (2, 32):
+            with self.subTest(threads=count):
+                # All together fill no queue: a process that fills one attaches another one.
+                held, most, together = [], 48 // count, threading.Barrier(count)
+                for worker in workers:
+                    worker.answers = 0
+                # Each generation of threads ends before the next begins.
+                for _ in range(4):
+                    threads = [threading.Thread(target=worker.work, args=[together, most]) for worker in workers[:count]]
+                    for thread in threads:
+                        thread.start()
+                    for thread in threads:
+                        thread.join()
+                    held.append(len(os.listdir("/proc/self/fd")))
+                self.assertEqual([failure for worker in workers for failure in worker.failures], [])
+                self.assertEqual([worker.answers for worker in workers[:count]], [4 * 5 * (1 + most)] * count)
+                self.assertEqual(held, held[:1] * len(held))
 
     def test_verbs_are_listed(self) -> None:
         self.assertIn("pin_block_in", cryptand.verbs()["encrypted-pin-translate"])

@@ -19,6 +19,7 @@ use rustix::process::{Pid, Signal};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::control::{CardRow, CardState, Status};
@@ -364,8 +365,10 @@ pub fn mac_request<'a>(key: &'a [u8], text: &'a [u8]) -> mac_generate::Ask<'a> {
 /// # Panics
 /// If the engine does not work.
 pub fn expected_mac(text: &[u8]) -> [u8; 8] {
+    // Made once: it tests itself.
+    static CLEAR: OnceLock<Clear> = OnceLock::new();
     let options = engine::Options { limit: None, weak_algorithms: true };
-    let clear = Clear::new(engine::Engine::new(options).expect("the engine works"));
+    let clear = CLEAR.get_or_init(|| Clear::new(engine::Engine::new(options).expect("the engine works")));
     let mut mac = [0; 8];
     clear
         .mac(b"X9.9-1  MACLEN8 ", ClearKey::Bytes(&CLEAR_KEY), &mut [0; 16], text, &mut mac)

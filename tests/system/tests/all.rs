@@ -20,6 +20,7 @@ mod sharing;
 mod starting;
 mod starving;
 mod tenants;
+mod threads;
 mod unattended;
 mod unit;
 mod units;

@@ -225,7 +225,7 @@ fn part_of_a_stranger() {
 }
 
 /// Runs a closure in a child of fork, and returns its exit code: 0 where it returned true.
-fn forked(child: impl FnOnce() -> bool) -> i32 {
+pub(crate) fn forked(child: impl FnOnce() -> bool) -> i32 {
     // SAFETY: the child runs on with this thread alone and ends by `_exit`; it takes no lock that
     // another thread of the test may have held, as it touches only what this test made.
     let pid = unsafe { libc::fork() };

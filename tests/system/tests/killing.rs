@@ -3,7 +3,7 @@
 //! killed as soon as they are back; `make test-all` asks for ten minutes, and for 200. How soon the rate is back is
 //! measured by `cryptand bench --only kills`.
 
-use facility::Ticket;
+use facility::{Facility, Ticket};
 use lab::faults::kill_cards;
 use seeded::Random;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ use wire::control::CardState;
 const SECONDS_DEFAULT: f64 = 4.0;
 /// Cards killed as soon as all are ready, where nothing else is asked for.
 const KILLS_DEFAULT: u32 = 24;
-/// Requests always in flight.
+/// Requests always in flight, and how many threads they are of.
 const IN_FLIGHT: usize = 64;
+const THREADS: [usize; 3] = [1, 2, 32];
 
 #[test]
 fn a_card_killed_every_second_under_full_load_loses_nothing() {
@@ -36,10 +37,17 @@ fn cards_killed_as_soon_as_they_are_back_lose_no_request() {
         .map_or(KILLS_DEFAULT, |text| text.parse().expect("CRYPTAND_KILLS is a number"));
     let installation = Installation::new(2, 0);
     installation.until_ready();
+    for threads in THREADS {
+        kill_under(&installation, threads, kills.div_ceil(THREADS.len() as u32));
+    }
+}
+
+/// Kills so many cards, one after the other, under threads of one facility.
+fn kill_under(installation: &Installation, threads: usize, kills: u32) {
     let (stop, answered) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; IN_FLIGHT]);
     let counts = || answered.each_ref().map(|count| count.load(Ordering::Relaxed));
     std::thread::scope(|scope| {
-        let load = scope.spawn(|| keep_asking(&installation, &stop, &answered));
+        let load = scope.spawn(|| keep_asking(installation, threads, &stop, &answered));
         let mut chance = Random(990);
         for _ in 0..kills {
             let before = installation.until_ready();
@@ -60,14 +68,32 @@ fn cards_killed_as_soon_as_they_are_back_lose_no_request() {
     });
 }
 
-/// Keeps requests in flight until told to stop; each answer is compared.
-fn keep_asking(installation: &Installation, stop: &AtomicBool, answered: &[AtomicU64; IN_FLIGHT]) {
+/// Threads that keep requests in flight until told to stop; each answer is compared.
+fn keep_asking(
+    installation: &Installation,
+    threads: usize,
+    stop: &AtomicBool,
+    answered: &[AtomicU64; IN_FLIGHT],
+) {
     let facility = installation.facility();
     let key = mac_key(&facility);
-    let texts: Vec<Vec<u8>> =
-        (0..IN_FLIGHT).map(|number| [&number.to_le_bytes()[..], &[number as u8; 500]].concat()).collect();
+    let each = IN_FLIGHT / threads;
+    std::thread::scope(|scope| {
+        for (thread, answered) in answered.chunks(each).enumerate() {
+            let (facility, key) = (&facility, &key);
+            scope.spawn(move || keep_in_flight(facility, key, thread * each, stop, answered));
+        }
+    });
+    assert_eq!(facility.in_flight(), 0);
+}
+
+/// Keeps as many requests in flight as there are counts; the first one's text has this number.
+fn keep_in_flight(facility: &Facility, key: &[u8], first: usize, stop: &AtomicBool, answered: &[AtomicU64]) {
+    let texts: Vec<Vec<u8>> = (first..first + answered.len())
+        .map(|number| [&number.to_le_bytes()[..], &[number as u8; 500]].concat())
+        .collect();
     let expected: Vec<[u8; 8]> = texts.iter().map(|text| expected_mac(text)).collect();
-    let ask = |text: &[u8]| submit(&facility, &mac_request(&key, text)).unwrap();
+    let ask = |text: &[u8]| submit(facility, &mac_request(key, text)).unwrap();
     let mut tickets: Vec<Ticket> = texts.iter().map(|text| ask(text)).collect();
     while let Some(index) = Ticket::wait_any(&mut tickets) {
         let reply = tickets[index].try_wait().unwrap().unwrap();

@@ -12,8 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS 16
-#define CALLS 200
+#define THREADS_MAX 32
+#define CALLS 2000
+#define ROUNDS 8
 #define CHILDREN 100
 #define FILES 16
 #define FUNCTION(name) ((__typeof__(name) *)function(#name))
@@ -60,14 +61,19 @@ static struct codes generate(unsigned char *made)
     return codes;
 }
 
-static struct codes mac_under(unsigned char *identifier, unsigned char *mac)
+static struct codes mac_of(const char *of, unsigned char *identifier, unsigned char *mac)
 {
     struct codes codes = {-1, -1};
-    long length = 14, count = 2;
+    long length = (long)strlen(of), count = 2;
     unsigned char chain[18] = {0};
-    FUNCTION(CSNBMGN)(&codes.return_code, &codes.reason_code, NULL, NULL, identifier, &length, text("fourteen bytes"),
-        &count, text("X9.19OPTMACLEN8 "), chain, mac);
+    FUNCTION(CSNBMGN)(&codes.return_code, &codes.reason_code, NULL, NULL, identifier, &length, text(of), &count,
+        text("X9.19OPTMACLEN8 "), chain, mac);
     return codes;
+}
+
+static struct codes mac_under(unsigned char *identifier, unsigned char *mac)
+{
+    return mac_of("fourteen bytes", identifier, mac);
 }
 
 static struct codes mac(void)
@@ -86,31 +92,79 @@ static int is_right(void)
     return codes.return_code == 0 && memcmp(made, expected, sizeof made) == 0;
 }
 
-static void *many(void *wrong)
-{
-    for (int call = 0; call < CALLS; call++)
-        *(long *)wrong += !is_right();
-    return NULL;
-}
+/* A thread: its own key and text, the MAC that they make, and the calls that it is to make and that were wrong. */
+static struct worker {
+    pthread_t id;
+    unsigned char key[64], mac[8];
+    char text[64];
+    int has_card;
+    long calls, wrong;
+} workers[THREADS_MAX];
 
-static void *first(void *wrong)
-{
-    unsigned char made[64] = {0};
-    *(long *)wrong = generate(made).return_code != 0;
-    return NULL;
-}
+static int over;
+/* Threads work side by side: one that ends leaves its queues to another. */
+static pthread_barrier_t together;
 
-static void threads(void *(*begin)(void *))
+static void *works(void *given)
 {
-    pthread_t ids[THREADS];
-    long wrong[THREADS] = {0}, all = 0;
-    for (int at = 0; at < THREADS; at++)
-        must(pthread_create(&ids[at], NULL, begin, &wrong[at]) == 0, "pthread_create");
-    for (int at = 0; at < THREADS; at++) {
-        pthread_join(ids[at], NULL);
-        all += wrong[at];
+    struct worker *own = given;
+    struct codes codes = {0, 0};
+    unsigned char made[8];
+    long count = 1, length = 5;
+    pthread_barrier_wait(&together);
+    if (own->has_card)
+        FUNCTION(CSUACRA)(&codes.return_code, &codes.reason_code, NULL, NULL, &count, text("DEVICE  "), &length,
+            text("CRP01"));
+    own->wrong += codes.return_code != 0;
+    for (long call = 0; call < own->calls || (own->calls == 0 && !__atomic_load_n(&over, __ATOMIC_ACQUIRE)); call++) {
+        memset(made, 0, sizeof made);
+        codes = mac_of(own->text, own->key, made);
+        own->wrong += codes.return_code != 0 || memcmp(made, own->mac, sizeof made) != 0;
     }
-    printf("%ld wrong\n", all);
+    pthread_barrier_wait(&together);
+    return NULL;
+}
+
+static void *first(void *given)
+{
+    struct worker *own = given;
+    own->wrong += generate(own->key).return_code != 0;
+    return NULL;
+}
+
+static void begin(int threads, void *(*with)(void *))
+{
+    must(threads <= THREADS_MAX, "so many threads");
+    must(threads == 0 || pthread_barrier_init(&together, NULL, (unsigned)threads) == 0, "a barrier");
+    for (int at = 0; at < threads; at++) {
+        workers[at].wrong = 0;
+        must(pthread_create(&workers[at].id, NULL, with, &workers[at]) == 0, "pthread_create");
+    }
+}
+
+static long end(int threads)
+{
+    long wrong = 0;
+    for (int at = 0; at < threads; at++) {
+        pthread_join(workers[at].id, NULL);
+        wrong += workers[at].wrong;
+    }
+    return wrong;
+}
+
+/* Gives each thread its key and text, and every other one a card of its choice; no two make the same MAC. */
+static void prepare(int threads, long calls)
+{
+    for (int at = 0; at < threads; at++) {
+        struct worker *own = &workers[at];
+        snprintf(own->text, sizeof own->text, "the text of thread %d", at);
+        must(generate(own->key).return_code == 0, "a key of its own");
+        must(mac_of(own->text, own->key, own->mac).return_code == 0, "a MAC of its own");
+        for (int other = 0; other < at; other++)
+            must(memcmp(workers[other].mac, own->mac, sizeof own->mac) != 0, "another MAC");
+        own->has_card = at % 2;
+        own->calls = calls;
+    }
 }
 
 /* Ends as the exit code says, and not by a signal. */
@@ -120,11 +174,14 @@ static int ended_well(pid_t child)
     return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Children that call, every tenth with a child of its own, while the parent calls as well. */
-static void forks(void)
+/* Children that call, every tenth with a child of its own, while the parent and so many threads call as well. */
+static void forks(int threads)
 {
     pid_t children[CHILDREN];
     long wrong = 0;
+    prepare(threads, 0);
+    __atomic_store_n(&over, 0, __ATOMIC_RELEASE);
+    begin(threads, works);
     for (int at = 0; at < CHILDREN; at++) {
         children[at] = fork();
         if (children[at] == 0) {
@@ -141,7 +198,8 @@ static void forks(void)
     }
     for (int at = 0; at < CHILDREN; at++)
         wrong += !ended_well(children[at]);
-    printf("%ld wrong\n", wrong);
+    __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+    printf("%ld wrong\n", wrong + end(threads));
 }
 
 /* Closes what others opened, gives the numbers to files of its own, and calls: the files must stay what they are. */
@@ -192,6 +250,21 @@ static long descriptors(void)
     for (int number = 0; number < 1024; number++)
         count += fcntl(number, F_GETFD) != -1;
     return count;
+}
+
+/* Threads that call, end, and begin again: none leaves a descriptor behind. */
+static void turns(int threads)
+{
+    long wrong = 0, before = 0;
+    prepare(threads, CALLS / threads);
+    for (int round = 0; round < ROUNDS; round++) {
+        begin(threads, works);
+        wrong += end(threads);
+        if (round == 0)
+            before = descriptors();
+    }
+    wrong += descriptors() != before;
+    printf("%ld wrong\n", wrong);
 }
 
 /* Closes the library while a thread that called it lives, and opens it again when that has ended: it is as it was. */
@@ -249,12 +322,13 @@ int main(void)
             show(mac_under(label, made));
         } else if (strcmp(line, "expect") == 0)
             show(mac_under(key, expected));
-        else if (strcmp(line, "threads") == 0)
-            threads(many);
-        else if (strcmp(line, "first") == 0)
-            threads(first);
-        else if (strcmp(line, "forks") == 0)
-            forks();
+        else if (strncmp(line, "threads ", 8) == 0)
+            turns(atoi(line + 8));
+        else if (strncmp(line, "first ", 6) == 0) {
+            begin(atoi(line + 6), first);
+            printf("%ld wrong\n", end(atoi(line + 6)));
+        } else if (strncmp(line, "forks ", 6) == 0)
+            forks(atoi(line + 6));
         else if (strcmp(line, "close") == 0)
             closing();
         else if (strcmp(line, "reload") == 0)

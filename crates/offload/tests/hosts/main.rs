@@ -1,10 +1,13 @@
 //! Programs in C and Rust use the library over real homes; OpenSSL checks what they get.
 
 use cryptand_offload::{Answer, LoopOptions, Offload, Options, Status};
+use openssl::ec::EcKey;
+use openssl::ecdsa::EcdsaSig;
 use openssl::encrypt::Encrypter;
 use openssl::pkey::{PKey, Public};
 use openssl::rsa::Padding;
 use openssl::sign::Verifier;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -33,11 +36,15 @@ impl Setting {
         }
         let setting = Self { installation, folder };
         for (label, kind) in [(RSA, "rsa2048-tls"), (P256, "p256-sign")] {
-            let mut command = Command::new(program("cryptand"));
-            command.arg("--home").arg(setting.home()).args(["key", "generate", label, "--type", kind]);
-            said(&mut command);
+            setting.generate(label, kind);
         }
         setting
+    }
+
+    fn generate(&self, label: &str, kind: &str) {
+        let mut command = Command::new(program("cryptand"));
+        command.arg("--home").arg(self.home()).args(["key", "generate", label, "--type", kind]);
+        said(&mut command);
     }
 
     fn home(&self) -> &Path {
@@ -112,6 +119,39 @@ fn what_programs_in_c_do_wrong_is_answered() {
     let setting = Setting::new();
     let mut command = setting.compile("tests/hosts/host.c");
     assert_eq!(said(command.arg(setting.home()).args([RSA, P256])), "all as the header says\n");
+}
+
+/// Each thread has a handle and a key of its own, ends, and is followed by another one.
+#[test]
+fn threads_with_a_key_each_get_what_they_asked_for() {
+    const REQUESTS: u64 = 20;
+    const TURNS: u64 = 3;
+    let setting = Setting::new();
+    let labels: Vec<String> = (0..32).map(|number| format!("WEB.T{number}")).collect();
+    labels.iter().for_each(|label| setting.generate(label, "p256-sign"));
+    for threads in [2, 32] {
+        let mut command = setting.compile("tests/hosts/threads.c");
+        command.arg(setting.home()).args([threads.to_string(), REQUESTS.to_string()]);
+        let lines = said(command.args(&labels[..threads]));
+        let mut answers = BTreeMap::new();
+        for line in lines.lines() {
+            let parts: Vec<&str> = line.split(' ').collect();
+            let [thread, request, answer] = parts[..] else { panic!("{line}") };
+            let which: (u8, u8) = (thread.parse().unwrap(), request.parse().unwrap());
+            assert!(answers.insert(which, bytes(answer)).is_none(), "{which:?} is answered twice");
+        }
+        assert_eq!(answers.len() as u64, threads as u64 * TURNS * REQUESTS);
+        let keys: Vec<_> = (0..threads as u8).map(|thread| answers.remove(&(thread, 0)).unwrap()).collect();
+        assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), threads, "a key each");
+        let keys: Vec<EcKey<Public>> =
+            keys.iter().map(|der| EcKey::public_key_from_der(der).unwrap()).collect();
+        for ((thread, request), answer) in answers {
+            let digest = [[thread; 16], [request; 16]].concat();
+            let signature = EcdsaSig::from_der(&answer).unwrap();
+            let verifies = signature.verify(&digest, &keys[usize::from(thread)]).unwrap();
+            assert!(verifies, "{threads} threads: request {request} of thread {thread}");
+        }
+    }
 }
 
 #[test]
