@@ -144,8 +144,10 @@ struct Inner {
     layout: Layout,
     generation: u64,
     status: StatusView,
+    // Not used in a child of fork, where `abandon` closes them.
     doorbell: OwnedFd,
     pidfd: PidFd,
+    is_closed: AtomicBool,
 }
 
 /// A value on a cache line of its own.
@@ -188,6 +190,7 @@ impl ClientQueue {
             status,
             doorbell: parts.doorbell,
             pidfd: PidFd::from_fd(parts.pidfd),
+            is_closed: AtomicBool::new(false),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -228,9 +231,22 @@ impl ClientQueue {
         (word & KNOWN != 0).then(|| RegisterSet::from_bits(word))
     }
 
-    /// Descriptor of the card's process.
-    pub fn pidfd(&self) -> &PidFd {
-        &self.inner.pidfd
+    /// Descriptor of the card's process; none in a child of fork.
+    pub fn pidfd(&self) -> Option<&PidFd> {
+        self.inner.pidfd()
+    }
+
+    /// In a child of fork: closes the child's copies of the parent's descriptors, also where threads that the child
+    /// does not have hold the queue for ever. In the process that joined the queue it does nothing.
+    pub fn abandon(self) {
+        if self.inner.request.is_present() {
+            return;
+        }
+        if let Err(shared) = Arc::try_unwrap(self.inner) {
+            shared.close();
+            // It is never dropped, so that nothing is closed twice.
+            std::mem::forget(shared);
+        }
     }
 
     /// Slots in use: claimed, in flight, or abandoned and not answered yet.
@@ -253,7 +269,8 @@ impl ClientQueue {
     }
 
     /// Whether the card's process has ended, or the card has ended the queue: either way nothing
-    /// more is answered. Takes one system call each time, until one of them is the case.
+    /// more is answered, and so it is in a child of fork. Takes one system call each time, until
+    /// one of them is the case.
     pub fn is_dead(&self) -> bool {
         self.inner.is_dead()
     }

@@ -78,8 +78,9 @@
 //!   back; its memory is unmapped and never joined to another card.
 //! - **fork.** A child has none of its parent's queue mappings (DONTFORK), and is told so at its next
 //!   call ([`LinkError::Forked`]) by a page that the kernel wipes on fork ([`fork::epoch`]). There
-//!   is no atfork handler. The child closes its copies of the descriptors when it drops the queue;
-//!   it sends nothing and unmaps nothing. The status page stays mapped: it is read-only and public.
+//!   is no atfork handler. The child closes its copies of the descriptors when it drops the queue or
+//!   abandons it ([`ClientQueue::abandon`]); it sends nothing and unmaps nothing. The status page
+//!   stays mapped: it is read-only and public.
 
 mod accounts;
 mod address;

@@ -129,7 +129,7 @@ fn what_a_card_answered_before_it_died_is_collected() {
     let request = card.submit(ECHO);
     let held = card.submit(HOLD);
     card.signal(Signal::KILL);
-    assert!(card.client.pidfd().wait_dead(None).unwrap());
+    assert!(card.client.pidfd().unwrap().wait_dead(None).unwrap());
     let mut out = Vec::new();
     assert_eq!(card.client.wait(&held, PollMode::Sleep, None, &mut out), Err(LinkError::Dead));
     card.client.wait(&request, PollMode::Sleep, None, &mut out).unwrap();
@@ -152,7 +152,7 @@ fn a_stopped_card_is_late_and_not_dead() {
 
     let held = card.submit_after_echo();
     card.stop();
-    card.client.pidfd().kill().unwrap();
+    card.client.pidfd().unwrap().kill().unwrap();
     assert_eq!(card.client.wait(&held, PollMode::Sleep, None, &mut out), Err(LinkError::Dead));
 }
 

@@ -95,6 +95,29 @@ fn a_child_that_drops_the_queue_unmaps_nothing_of_its_own_and_rings_nobody() {
 }
 
 #[test]
+fn a_child_closes_the_descriptors_of_a_queue_that_threads_of_its_parent_hold() {
+    let home = Home::new();
+    let (client, _card) = home.queue(4, 1);
+    let request = client.submit(client.claim().unwrap(), 1, b"of another thread").unwrap();
+    let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let closed = in_child(|| {
+        let before = descriptors();
+        client.clone().abandon();
+        client.clone().abandon();
+        before - descriptors() == 2
+            && client.pidfd().is_none()
+            && client.is_dead()
+            && !client.ring()
+            && client.check() == Err(LinkError::Forked)
+    });
+    assert!(closed);
+    // Its parent abandons nothing.
+    client.clone().abandon();
+    assert!(client.pidfd().is_some_and(|card| !card.is_dead()) && !client.is_dead());
+    drop(request);
+}
+
+#[test]
 fn a_child_attaches_anew_and_its_own_child_is_told() {
     let home = Home::new();
     let (parents, _card) = home.queue(4, 1);

@@ -19,7 +19,7 @@ use crate::cards::route::{self, Around, Candidate, Chosen, Selection, Words};
 use crate::control::connection::Connection;
 use crate::error::FacilityError;
 use ask::More;
-use link::{ClientQueue, InFlight, LinkError, StatusView, world};
+use link::{ClientQueue, InFlight, LinkError, PidFd, StatusView, world};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -335,7 +335,7 @@ impl Pool {
     fn lose_where(&self, attached: &Arc<Attached>, is_useless: impl Fn(&Attached) -> bool) {
         // The queue may be another share's, whose pool drops it later.
         attached.lost.store(true, Ordering::Relaxed);
-        if attached.queue.pidfd().is_dead() {
+        if attached.queue.pidfd().is_some_and(PidFd::is_dead) {
             self.roster.ended(attached.card, attached.generation);
         }
         self.write().retain(|other| {
@@ -354,10 +354,17 @@ impl Pool {
     }
 
     /// In a child of fork: closes the descriptors of the parent's queues, unless another thread of
-    /// the parent held the table at the fork.
+    /// the parent was changing the table at the fork, or waited to.
     pub fn abandon(&self) {
-        if let Ok(mut table) = self.table.try_write() {
-            table.clear();
+        let queues = match self.table.try_write() {
+            Ok(mut table) => std::mem::take(&mut *table),
+            // Threads that the child does not have read it for ever.
+            Err(_) => self.table.try_read().map(|table| table.clone()).unwrap_or_default(),
+        };
+        for attached in queues {
+            let queue = attached.queue.clone();
+            drop(attached);
+            queue.abandon();
         }
     }
 

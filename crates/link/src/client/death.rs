@@ -3,7 +3,9 @@
 
 use super::Inner;
 use crate::error::{LinkError, Violation};
+use crate::process::PidFd;
 use crate::world;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::PoisonError;
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
@@ -29,13 +31,30 @@ impl Inner {
         if self.dead.load(Ordering::Relaxed) {
             return true;
         }
+        let Some(pidfd) = self.pidfd() else { return true };
         let ended = self.reply.load(self.layout.ended()) != 0;
         fence(Ordering::Acquire);
-        let dead = ended || self.pidfd.is_dead();
+        let dead = ended || pidfd.is_dead();
         if dead {
             self.dead.store(true, Ordering::Relaxed);
         }
         dead
+    }
+
+    pub(super) fn pidfd(&self) -> Option<&PidFd> {
+        self.request.is_present().then_some(&self.pidfd)
+    }
+
+    /// In a child of fork, for a queue that is never dropped: closes its descriptors, once.
+    pub(super) fn close(&self) {
+        if self.is_closed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        for descriptor in [self.doorbell.as_raw_fd(), self.pidfd.as_fd().as_raw_fd()] {
+            // SAFETY: the descriptors are the queue's own, which nobody uses where its memory is absent, and the
+            // queue, which would close them, is not dropped.
+            drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
+        }
     }
 
     pub(super) fn break_off(&self, violation: Violation) -> LinkError {

@@ -129,11 +129,11 @@ impl ClientQueue {
     /// requests were handed over.
     #[inline]
     pub fn ring(&self) -> bool {
-        let asleep = protocol::must_ring(self.inner.status.asleep());
-        if asleep {
+        let rings = protocol::must_ring(self.inner.status.asleep()) && self.inner.request.is_present();
+        if rings {
             doorbell::ring(self.inner.doorbell.as_fd());
         }
-        asleep
+        rings
     }
 
     fn write(&self, mut slot: Slot, request: &Request<'_>) -> Result<InFlight, LinkError> {

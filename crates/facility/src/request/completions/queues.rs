@@ -41,7 +41,9 @@ impl Queues {
             attached.place.store(place, Relaxed);
             let attached = Arc::clone(attached);
             // A card whose end is not told is found out when its queue is looked at.
-            let _ = sources.watch(attached.queue.pidfd(), Source::Card(place));
+            if let Some(pidfd) = attached.queue.pidfd() {
+                let _ = sources.watch(pidfd, Source::Card(place));
+            }
             let owners = [NO_PLACE; u64::BITS as usize];
             let queue = Queue { attached, in_flight: 0, ready: 0, staged: 0, owners };
             match self.places.get_mut(place as usize) {
@@ -168,7 +170,9 @@ impl Queues {
         let Some(queue) = self.places.get_mut(place as usize).and_then(Option::take) else {
             return Vec::new();
         };
-        sources.forget(queue.attached.queue.pidfd());
+        if let Some(pidfd) = queue.attached.queue.pidfd() {
+            sources.forget(pidfd);
+        }
         self.staged -= queue.staged;
         let slots = (0..u64::BITS).filter(|slot| queue.in_flight & (1 << slot) != 0);
         slots.map(|slot| queue.owners[slot as usize]).collect()
