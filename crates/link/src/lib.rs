@@ -101,10 +101,11 @@ mod process;
 mod protocol;
 mod queue;
 mod samples;
+mod slots;
 mod status;
 pub mod world;
 
-/// The atomics of [`protocol`] and of the accounts: here the real ones.
+/// The atomics of [`protocol`], of [`slots`] and of the accounts: here the real ones.
 mod atomics {
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 }

@@ -60,7 +60,7 @@ const FLOORS: &[(&str, &str)] = &[
     ),
     (
         "link",
-        "world fork memory head clock address process protocol error accounts status doorbell queue card \
+        "world fork memory head clock address process protocol slots error accounts status doorbell queue card \
          channel client completion failures keys latch samples",
     ),
     ("measuring", "bench names report speed"),

@@ -8,8 +8,10 @@
 pub mod cells;
 #[path = "../../src/protocol.rs"]
 pub mod protocol;
+#[path = "../../src/slots.rs"]
+pub mod slots;
 
-/// The atomics of both: here loom's.
+/// The atomics of all: here loom's.
 mod atomics {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 }

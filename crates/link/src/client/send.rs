@@ -6,10 +6,11 @@ use crate::clock::tsc;
 use crate::doorbell::{self, current_processor};
 use crate::error::LinkError;
 use crate::protocol;
+use crate::slots;
 use crate::world;
 use std::cell::Cell;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 use wire::bounds::{BULK_BYTES_MAX, INLINE_BYTES_MAX};
@@ -211,14 +212,14 @@ pub struct Request<'a> {
 
 impl Inner {
     fn take_free(&self) -> Option<u32> {
-        lowest_bit(&self.free.0)
+        slots::claim(&self.free.0)
     }
 
     fn take_block(&self) -> Result<u32, LinkError> {
-        lowest_bit(&self.blocks.0).map_or_else(
+        slots::claim(&self.blocks.0).map_or_else(
             || {
                 self.reap();
-                lowest_bit(&self.blocks.0).ok_or(LinkError::BulkFull)
+                slots::claim(&self.blocks.0).ok_or(LinkError::BulkFull)
             },
             Ok,
         )
@@ -231,9 +232,9 @@ impl Inner {
             self.wipe(slot, bulk, secret_bytes.swap(0, Ordering::Relaxed) as usize);
         }
         if bulk != BULK_NONE {
-            self.blocks.0.fetch_or(1 << bulk, Ordering::Release);
+            slots::give_back(&self.blocks.0, 1 << bulk);
         }
-        self.free.0.fetch_or(1 << slot, Ordering::SeqCst);
+        slots::give_back(&self.free.0, 1 << slot);
         // In a child of fork, the lock may be held for ever by a thread that does not exist there.
         if self.claimers.load(Ordering::SeqCst) > 0 && self.request.is_present() {
             drop(self.claim_lock.lock().unwrap_or_else(PoisonError::into_inner));
@@ -262,13 +263,14 @@ impl Inner {
             let slot = left.trailing_zeros();
             let bit = 1 << slot;
             left &= !bit;
-            let answered = self.reply.word(self.layout.answered());
-            let is_answered = protocol::pending(answered, self.collected.load(Ordering::Relaxed)) & bit != 0;
-            let word = protocol::look(self.reply.word(self.layout.reply_word(slot)));
-            let sequence = self.sequences[slot as usize].load(Ordering::Relaxed);
-            // If several threads are here, the one that clears the bit frees the slot.
-            let is_over = is_answered && word == sequence;
-            if is_over && self.abandoned.fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
+            let is_over = || {
+                let answered = self.reply.word(self.layout.answered());
+                let collected = self.collected.load(Ordering::Relaxed);
+                let word = protocol::look(self.reply.word(self.layout.reply_word(slot)));
+                let sequence = self.sequences[slot as usize].load(Ordering::Relaxed);
+                protocol::pending(answered, collected) & bit != 0 && word == sequence
+            };
+            if slots::take_over(&self.abandoned, bit, is_over, || world::step("take over")) {
                 self.collected.fetch_xor(bit, Ordering::Relaxed);
                 let bulk = self.abandoned_blocks[slot as usize].load(Ordering::Relaxed);
                 self.release(slot, bulk);
@@ -290,20 +292,7 @@ impl Drop for InFlight {
         if !self.collected.get() {
             let slot = self.slot as usize;
             self.inner.abandoned_blocks[slot].store(self.bulk, Ordering::Relaxed);
-            self.inner.abandoned.fetch_or(1 << slot, Ordering::Release);
+            slots::give_up(&self.inner.abandoned, 1 << slot);
         }
     }
-}
-
-/// Clears the lowest bit that is set, and returns its position.
-fn lowest_bit(bits: &AtomicU64) -> Option<u32> {
-    let mut seen = bits.load(Ordering::Relaxed);
-    while seen != 0 {
-        let lowest = seen & seen.wrapping_neg();
-        match bits.compare_exchange_weak(seen, seen & !lowest, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => return Some(lowest.trailing_zeros()),
-            Err(now) => seen = now,
-        }
-    }
-    None
 }
