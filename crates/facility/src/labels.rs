@@ -7,9 +7,10 @@
 //! times a request.
 
 use crate::control::Opened;
+use link::world;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use wire::bounds::{KEY_TABLE_UNITS_PER_LABEL, LABEL_BYTES, LABELS_DEFAULT};
 use wire::control::Store;
 use wire::{KeyReference, Label};
@@ -40,12 +41,12 @@ impl OpenLabel {
 
     /// Sets the reference that the daemon gave.
     pub fn opened(&self, reference: KeyReference) {
-        *self.reference.lock().unwrap_or_else(PoisonError::into_inner) = reference;
+        *world::lock(&self.reference) = reference;
     }
 
     /// Marks this reference as stale: its label is opened again, unless it has a newer reference already.
     pub fn went_stale(&self, stale: KeyReference) {
-        let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reference = world::lock(&self.reference);
         if *reference == stale {
             *reference = UNOPENED;
         }
@@ -53,7 +54,7 @@ impl OpenLabel {
 
     /// The reference to put into a request now.
     pub fn reference(&self) -> KeyReference {
-        *self.reference.lock().unwrap_or_else(PoisonError::into_inner)
+        *world::lock(&self.reference)
     }
 
     /// Replaces the reference, unless another thread already replaced the one that went stale.
@@ -62,7 +63,7 @@ impl OpenLabel {
         stale: KeyReference,
         open: impl FnOnce(&Label) -> Result<KeyReference, E>,
     ) -> Result<KeyReference, E> {
-        let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reference = world::lock(&self.reference);
         if *reference == stale {
             *reference = open(&self.label)?;
         }
@@ -111,7 +112,7 @@ impl Labels {
         label: impl FnOnce() -> Result<Label, E>,
         open: impl FnOnce(&Label) -> Result<KeyReference, E>,
     ) -> Result<Arc<OpenLabel>, E> {
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let table = world::read(&self.table);
         if let Some(found) = table.labels.get(field) {
             if !found.is_used.load(Ordering::Relaxed) {
                 found.is_used.store(true, Ordering::Relaxed);
@@ -122,7 +123,7 @@ impl Labels {
         let label = label()?;
         let reference = Mutex::new(open(&label)?);
         let entry = Arc::new(OpenLabel { label, reference, is_used: AtomicBool::new(false) });
-        self.table.write().unwrap_or_else(PoisonError::into_inner).insert(field, &entry);
+        world::write(&self.table).insert(field, &entry);
         Ok(entry)
     }
 
@@ -133,8 +134,8 @@ impl Labels {
         open: impl FnOnce(&Label) -> Result<KeyReference, E>,
     ) -> Result<KeyReference, E> {
         let is_known = |table: &Table| table.labels.contains_key(&label.to_field());
-        let known = is_known(&self.table.read().unwrap_or_else(PoisonError::into_inner));
-        let _opening = (!known).then(|| self.opening.lock().unwrap_or_else(PoisonError::into_inner));
+        let known = is_known(&world::read(&self.table));
+        let _opening = (!known).then(|| world::lock(&self.opening));
         Ok(self.resolve(&label.to_field(), || Ok(label.clone()), open)?.reference())
     }
 
@@ -150,7 +151,7 @@ impl Labels {
 
     /// Forgets a label, so that its next use opens it again.
     pub fn forget(&self, label: &Label) {
-        self.table.write().unwrap_or_else(PoisonError::into_inner).labels.remove(&label.to_field());
+        world::write(&self.table).labels.remove(&label.to_field());
     }
 }
 

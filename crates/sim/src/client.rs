@@ -1,4 +1,5 @@
-//! A client program: one process and one thread, which opens one facility after the other and sends requests.
+//! A client program: one process, which opens one facility after the other and sends requests, from one thread or from
+//! several that begin and end.
 
 use crate::oracle::outside_key;
 use crate::oracle::{self, Class};
@@ -10,7 +11,8 @@ use link::world;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wire::control::{PollMode, Store};
 use wire::verb::{Filled, TypedAsk, Verb, one_way_hash};
@@ -21,6 +23,12 @@ const BURST_MAX: usize = 24;
 /// Upper bound of requests that a loop takes in, and that it takes in during one round.
 const LOOP_MAX: usize = 200;
 const LOOP_ROUND_MAX: usize = 100;
+/// Threads that follow one another in a relay, and the requests that each of them leaves in flight: all together more
+/// than a queue has slots.
+const RELAY_THREADS: usize = 10;
+const RELAY_LEFT: usize = 8;
+/// In what time the requests that a thread left are answered if nothing goes wrong.
+const RELAY_PAUSE: Duration = Duration::from_millis(100);
 /// How often a home without a daemon is tried again.
 const RETRY: Duration = Duration::from_millis(20);
 
@@ -32,9 +40,14 @@ pub struct Client {
     pid: u32,
     /// The tenant whose credential the client shows; none to be identified by its user.
     tenant: Option<u32>,
-    /// Keys made so far.
-    keys: u32,
+    /// Keys made so far, by all threads.
+    keys: Arc<AtomicU32>,
+    /// Requests that threads left to the next ones when they ended.
+    left: Arc<Mutex<Vec<Burst>>>,
 }
+
+/// Requests and their tickets, in the same order.
+type Burst = (Vec<Asked>, Vec<Ticket>);
 
 /// A request to be answered.
 struct Asked {
@@ -78,7 +91,21 @@ struct Key {
 impl Client {
     /// A client that decides by this seed.
     pub fn new(stage: Arc<Stage>, folder: PathBuf, seed: u64, tenant: Option<u32>) -> Self {
-        Self { stage, folder, random: fastrand::Rng::with_seed(seed), pid: 0, keys: 0, tenant }
+        let random = fastrand::Rng::with_seed(seed);
+        Self { stage, folder, random, pid: 0, tenant, keys: Arc::default(), left: Arc::default() }
+    }
+
+    /// A further thread of this client.
+    fn another(&mut self) -> Self {
+        Self {
+            stage: Arc::clone(&self.stage),
+            folder: self.folder.clone(),
+            random: self.random.fork(),
+            pid: self.pid,
+            tenant: self.tenant,
+            keys: Arc::clone(&self.keys),
+            left: Arc::clone(&self.left),
+        }
     }
 
     /// Runs this many tasks, in several sessions with a facility each.
@@ -90,8 +117,10 @@ impl Client {
             // Tickets that were never looked at are given up with the facility.
             let mut unread = Vec::new();
             let session = self.random.u32(1..=left);
-            for _ in 0..session {
-                self.task(&facility, &mut unread);
+            let threads = self.stage.state().plan.threads;
+            match threads {
+                0 | 1 => (0..session).for_each(|_| self.task(&facility, &mut unread)),
+                threads => self.run_threads(&facility, threads, session, &mut unread),
             }
             left -= session;
             drop(unread);
@@ -101,6 +130,99 @@ impl Client {
             }
             if self.stage.state().sabotages(Sabotage::Stays) {
                 std::mem::forget(facility);
+            }
+        }
+    }
+
+    /// Runs tasks in threads, of which this many run at a time, and some in this thread.
+    fn run_threads(&mut self, facility: &Facility, most: u32, tasks: u32, unread: &mut Vec<Ticket>) {
+        if self.stage.state().plan.calm || self.random.u32(0..4) == 0 {
+            self.relay(facility);
+        }
+        let mut running: Vec<world::Thread> = Vec::new();
+        for _ in 0..tasks.max(most) {
+            if running.len() == most as usize {
+                running.swap_remove(self.random.usize(0..running.len())).join();
+            }
+            let (next, facility_of_next) = (self.another(), facility.clone());
+            let tasks = self.random.u32(1..=2);
+            running.extend(self.start(move || next.run_thread(&facility_of_next, tasks)));
+            if self.random.u32(0..4) == 0 {
+                self.task(facility, unread);
+            }
+        }
+        running.into_iter().for_each(world::Thread::join);
+        while self.collect_left() {}
+    }
+
+    fn start(&self, work: impl FnOnce() + Send + 'static) -> Option<world::Thread> {
+        let stage = Arc::clone(&self.stage);
+        let counted = move || {
+            work();
+            stage.state().oracle.counts.threads += 1;
+        };
+        let started = world::spawn("client's thread", counted);
+        started.map_err(|error| self.stage.state().find(format!("no thread: {error}"))).ok()
+    }
+
+    /// A thread, which ends with requests in flight now and then: they are given up, or left to the next thread.
+    fn run_thread(mut self, facility: &Facility, tasks: u32) {
+        let mut unread = Vec::new();
+        if self.random.bool() {
+            self.collect_left();
+        }
+        for _ in 0..tasks {
+            self.task(facility, &mut unread);
+        }
+        match self.random.u32(0..3) {
+            0 => (0..3).for_each(|_| self.leave_unread(facility, &mut unread)),
+            1 => {
+                let count = self.random.usize(1..=BURST_MAX);
+                let burst = self.send_burst(facility, count);
+                self.left.lock().unwrap_or_else(PoisonError::into_inner).push(burst);
+            }
+            _ => {}
+        }
+    }
+
+    /// Collects the answers to requests that a thread left when it ended; false if there are none.
+    fn collect_left(&mut self) -> bool {
+        let burst = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some((asked, mut tickets)) = burst else { return false };
+        while let Some(index) = Ticket::wait_any(&mut tickets) {
+            let Some(result) = tickets[index].try_wait() else {
+                self.stage.state().find("a ticket was done, and then had no answer".to_owned());
+                return false;
+            };
+            self.ended_some_time(&asked[index], result);
+            self.stage.state().oracle.counts.inherited += 1;
+        }
+        true
+    }
+
+    /// Threads one after the other, which leave requests in flight: if nothing goes wrong, the queue of the first has
+    /// the place and the slots for all of them.
+    fn relay(&mut self, facility: &Facility) {
+        let mut most = None;
+        for _ in 0..RELAY_THREADS {
+            let (mut next, facility_of_next) = (self.another(), facility.with_selection(Selection::card(0)));
+            let thread = self.start(move || {
+                let mut unread = Vec::new();
+                // Short ones: a long one would need a queue of another kind.
+                for filler in 0..RELAY_LEFT {
+                    let asked = next.ask_of(filler);
+                    next.leave_one_unread(&facility_of_next, asked, &mut unread);
+                }
+                let asked = next.ask_of(RELAY_LEFT);
+                next.call(&facility_of_next, &asked);
+            });
+            thread.into_iter().for_each(world::Thread::join);
+            world::sleep(RELAY_PAUSE);
+            let queues = facility.queues();
+            let before = *most.get_or_insert(queues);
+            let mut state = self.stage.state();
+            if state.plan.calm && queues > before {
+                state.find(format!("{queues} queues for threads one after the other, which had {before}"));
             }
         }
     }
@@ -138,7 +260,10 @@ impl Client {
         // Rights are looked at where keys are used, and some time after they changed.
         let rights = self.stage.state().plan.rights > 0;
         match if rights { self.random.u32(0..32) } else { self.random.u32(0..24) } {
-            0..4 => self.call(facility),
+            0..4 => {
+                let asked = self.ask();
+                self.call(facility, &asked);
+            }
             4 | 16 | 17 | 28.. => self.use_key(facility),
             5..10 => self.burst(facility, false),
             10 => self.burst(facility, true),
@@ -172,36 +297,30 @@ impl Client {
     }
 
     fn ask(&mut self) -> Asked {
-        let number = self.begin(Class::Pure);
         let filler = match self.random.u32(0..20) {
             0 => self.random.usize(4_000..60_000),
             _ => self.random.usize(0..200),
         };
+        self.ask_of(filler)
+    }
+
+    /// A request with a text of 16 bytes and this many more.
+    fn ask_of(&mut self, filler: usize) -> Asked {
+        let number = self.begin(Class::Pure);
         let mut text = oracle::mark(number).to_vec();
         text.resize(16 + filler, number as u8);
         Asked { number, text }
     }
 
-    fn call(&mut self, facility: &Facility) {
-        let asked = self.ask();
+    fn call(&mut self, facility: &Facility, asked: &Asked) {
         let result = hash(&asked.text, |request| facility.call(0, request));
-        self.ended(&asked, result);
+        self.ended(asked, result);
     }
 
     /// Sends many requests at once; all are collected, or some are given up.
     fn burst(&mut self, facility: &Facility, gives_up: bool) {
-        let mut asked = Vec::new();
-        let mut tickets = Vec::new();
-        for _ in 0..self.random.usize(1..=BURST_MAX) {
-            let next = self.ask();
-            match hash(&next.text, |request| facility.submit(0, request)) {
-                Ok(ticket) => {
-                    asked.push(next);
-                    tickets.push(ticket);
-                }
-                Err(error) => self.ended(&next, Err(error)),
-            }
-        }
+        let count = self.random.usize(1..=BURST_MAX);
+        let (asked, mut tickets) = self.send_burst(facility, count);
         while let Some(index) = Ticket::wait_any(&mut tickets) {
             let Some(result) = tickets[index].try_wait() else {
                 self.stage.state().find("a ticket was done, and then had no answer".to_owned());
@@ -214,6 +333,21 @@ impl Client {
                 return;
             }
         }
+    }
+
+    fn send_burst(&mut self, facility: &Facility, count: usize) -> Burst {
+        let (mut asked, mut tickets) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let next = self.ask();
+            match hash(&next.text, |request| facility.submit(0, request)) {
+                Ok(ticket) => {
+                    asked.push(next);
+                    tickets.push(ticket);
+                }
+                Err(error) => self.ended(&next, Err(error)),
+            }
+        }
+        (asked, tickets)
     }
 
     /// An event loop: requests of several rounds in flight, some beyond what queues hold, some with labels that are
@@ -287,15 +421,24 @@ impl Client {
     }
 
     fn leave_unread(&mut self, facility: &Facility, unread: &mut Vec<Ticket>) {
+        // Given up with the thread, or each at once: its slot is free again as soon as the card has answered.
+        let is_hasty = self.random.bool();
         for _ in 0..self.random.usize(1..=BURST_MAX) {
             let asked = self.ask();
-            match hash(&asked.text, |request| facility.submit(0, request)) {
-                Ok(ticket) => {
-                    unread.push(ticket);
-                    self.stage.state().oracle.given_up(asked.number);
-                }
-                Err(error) => self.ended(&asked, Err(error)),
+            self.leave_one_unread(facility, asked, unread);
+            if is_hasty {
+                unread.pop();
             }
+        }
+    }
+
+    fn leave_one_unread(&mut self, facility: &Facility, asked: Asked, unread: &mut Vec<Ticket>) {
+        match hash(&asked.text, |request| facility.submit(0, request)) {
+            Ok(ticket) => {
+                unread.push(ticket);
+                self.stage.state().oracle.given_up(asked.number);
+            }
+            Err(error) => self.ended(&asked, Err(error)),
         }
     }
 
@@ -367,8 +510,8 @@ impl Client {
 
     /// A key that only cards can use, kept under a label.
     fn make_key(&mut self, facility: &Facility) -> Option<Key> {
-        self.keys += 1;
-        let label = Label::new(&format!("SIM.K{}.N{}", self.pid, self.keys)).ok()?;
+        let number = self.keys.fetch_add(1, Ordering::Relaxed) + 1;
+        let label = Label::new(&format!("SIM.K{}.N{number}", self.pid)).ok()?;
         let master_key = self.stage.state().oracle.master_keys.oldest();
         let token = generate(facility)?;
         facility.record_create(Store::Des, &label, &token).ok()?;

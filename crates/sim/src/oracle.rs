@@ -106,6 +106,10 @@ pub struct Counts {
     pub poisoned: u64,
     /// Quarantines that were seen.
     pub quarantines: u64,
+    /// Threads of clients that ended.
+    pub threads: u64,
+    /// Answers that another thread collected than the one that asked, which had ended.
+    pub inherited: u64,
 }
 
 /// Numbers of the last master key that was begun and of the last that was set, as far as officers know.

@@ -38,6 +38,10 @@ impl std::fmt::Display for Role {
     }
 }
 
+/// Upper bound of the threads of a client, and about that of all clients where nothing goes wrong.
+const THREADS_MAX: u32 = 8;
+const THREADS_CALM_MAX: u32 = 8;
+
 /// A fault of the code itself, put in to show that the oracle sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
@@ -73,6 +77,10 @@ pub enum Sabotage {
     IgnoresKeys,
     /// A client keeps its connection after its end.
     Stays,
+    /// A thread that ends keeps its place among the threads of its process.
+    KeepsPlaces,
+    /// A card wakes one of the threads that wait for any of their requests.
+    WakesOne,
     /// A client stops for ever.
     Hangs,
     /// A client repeats the same steps for ever.
@@ -100,6 +108,8 @@ pub struct Plan {
     pub clients: u32,
     /// Number of tasks of each client.
     pub tasks: u32,
+    /// Threads that each client has at a time.
+    pub threads: u32,
     /// One step in this many gives up the turn.
     pub steps_a_turn: u32,
     /// Waits end for no reason now and then.
@@ -175,6 +185,7 @@ impl Plan {
             },
             clients: random.u32(1..5),
             tasks: random.u32(3..14),
+            threads: 1,
             steps_a_turn: [1, 3, 8, 30][random.usize(0..4)],
             spurious: !calm && random.bool(),
             lag_ns: if calm { 4_000 } else { [0, 20_000, 2_000_000, 40_000_000][random.usize(0..4)] },
@@ -225,6 +236,13 @@ impl Plan {
                 // With more tasks the clients still run when that happens.
                 plan.tasks += random.u32(20..50);
             }
+        }
+        // Drawn apart as well. All threads have one clock, on which the steps of each take time: where each answer has
+        // a time limit, they are few.
+        let mut random = fastrand::Rng::with_seed(seed ^ 0x7112_EAD5);
+        if random.u32(0..3) == 0 {
+            let most = if calm { THREADS_CALM_MAX / plan.clients } else { THREADS_MAX };
+            plan.threads = random.u32(2..=THREADS_MAX).min(most.max(2));
         }
         plan
     }

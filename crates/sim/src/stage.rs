@@ -340,6 +340,9 @@ impl Stage {
         } else {
             drop(work);
         }
+        if !self.state().sabotages(Sabotage::KeepsPlaces) {
+            link::world::end_thread();
+        }
         self.finish(number);
     }
 
@@ -596,15 +599,14 @@ impl SimulationState {
         }
     }
 
-    /// Wakes one waiter of a word.
-    pub fn wake(&mut self, word: Word) {
+    /// Wakes one waiter of a word, or all.
+    pub fn wake(&mut self, word: Word, all: bool) {
         let waits = |actor: &&mut Actor| {
             !actor.woken
                 && matches!(&actor.status, Status::Waiting { on: On::Words(words), .. } if words.contains(&word))
         };
-        if let Some(actor) = self.actors.iter_mut().find(waits) {
-            actor.woken = true;
-        }
+        let waiters = self.actors.iter_mut().filter(waits);
+        waiters.take(if all { usize::MAX } else { 1 }).for_each(|actor| actor.woken = true);
     }
 
     /// The word at an address.

@@ -148,11 +148,12 @@ impl World for Stage {
         self.await_event("asleep", On::Words(words), Some(timeout));
     }
 
-    fn futex_wake(&self, word: usize) {
+    fn futex_wake(&self, word: usize, all: bool) {
         let mut state = self.state();
         if !state.sabotages(Sabotage::LosesWakes) {
             let word = state.word(word);
-            state.wake(word);
+            let all = all && !state.sabotages(Sabotage::WakesOne);
+            state.wake(word, all);
         }
     }
 

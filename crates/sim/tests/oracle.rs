@@ -69,6 +69,15 @@ fn only_hostile(plan: &Plan) -> bool {
     plan.is_only_hostile()
 }
 
+fn calm_with_threads(plan: &Plan) -> bool {
+    plan.calm && plan.threads > 1 && plan.processors > 1
+}
+
+/// Cards that never sleep would take more steps than a run has before anybody has waited in vain.
+fn with_sleep(plan: &Plan) -> bool {
+    plan.poll != wire::control::PollMode::Spin
+}
+
 fn any(_: &Plan) -> bool {
     true
 }
@@ -166,7 +175,22 @@ fn a_request_that_goes_to_a_card_without_its_key_is_seen() {
 
 #[test]
 fn a_connection_that_is_not_given_back_is_seen() {
-    finds(Sabotage::Stays, any, "waited in vain for");
+    finds(Sabotage::Stays, with_sleep, "waited in vain for");
+}
+
+#[test]
+fn a_thread_that_keeps_its_place_is_seen() {
+    finds(Sabotage::KeepsPlaces, calm_with_threads, "queues for threads one after the other");
+}
+
+#[test]
+fn a_thread_that_is_not_woken_with_the_others_is_seen() {
+    // Threads of one share, which sleep on one word.
+    let shape = |plan: &mut Plan| {
+        (plan.processors, plan.clients, plan.tasks, plan.threads) = (1, 1, 40, 4);
+        plan.poll = wire::control::PollMode::Sleep;
+    };
+    finds_shaped(Sabotage::WakesOne, calm_with_threads, shape, "though nothing went wrong");
 }
 
 #[test]

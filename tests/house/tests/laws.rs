@@ -247,6 +247,10 @@ fn rooms_of_a_request_ask_one_place_for_time_and_processes() {
         "RandomState",
         "available_parallelism",
         "sched_getaffinity",
+        // A thread that waits for a lock keeps the turn that the lock's owner needs.
+        ".lock().unwrap",
+        ".read().unwrap_or_else(",
+        ".write().unwrap_or_else(",
     ];
     // Programs around the rooms, and what a simulation leaves out.
     let apart = ["crates/link/src/world/", "crates/facility/src/control/start.rs", "crates/link/src/fork.rs"];

@@ -22,7 +22,7 @@ use ask::More;
 use link::{ClientQueue, InFlight, LinkError, PidFd, StatusView, world};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 use wire::bounds::{CARDS_MAX, DOMAINS_MAX, QUEUE_SLOTS_MAX};
 use wire::control::{CardRow, CardState, Personality};
@@ -598,11 +598,11 @@ impl Pool {
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<Arc<Attached>>> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner)
+        world::read(&self.table)
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Vec<Arc<Attached>>> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
+        world::write(&self.table)
     }
 }
 

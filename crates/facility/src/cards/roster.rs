@@ -3,9 +3,10 @@
 //! answers, or a card is lost.
 
 use super::pool::{Table, after, bit};
+use link::world;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 use wire::bounds::CARDS_MAX;
 use wire::control::CardRow;
@@ -97,26 +98,26 @@ impl Roster {
     /// A table for the queues of one share more.
     pub(super) fn table(&self) -> Arc<Table> {
         let table = Arc::<Table>::default();
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&table));
+        world::lock(&self.tables).push(Arc::downgrade(&table));
         table
     }
 
     /// Drops the queues of all shares that are lost, or whose card's process is gone.
     #[cold]
     pub(super) fn drop_lost(&self) {
-        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        for table in tables.iter().filter_map(Weak::upgrade) {
-            let is_any =
-                table.read().unwrap_or_else(PoisonError::into_inner).iter().any(|it| it.is_of_no_use(self));
+        // The list of tables is not locked while one of them is waited for.
+        let tables: Vec<_> = world::lock(&self.tables).iter().filter_map(Weak::upgrade).collect();
+        for table in tables {
+            let is_any = world::read(&table).iter().any(|it| it.is_of_no_use(self));
             if is_any {
-                table.write().unwrap_or_else(PoisonError::into_inner).retain(|it| !it.is_of_no_use(self));
+                world::write(&table).retain(|it| !it.is_of_no_use(self));
             }
         }
     }
 
     /// The daemon's list.
     pub(super) fn rows(&self) -> MutexGuard<'_, Rows> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+        world::lock(&self.rows)
     }
 
     /// The daemon's list, unless another thread is asking for it or for a queue.
@@ -201,7 +202,7 @@ impl Roster {
 
     /// The processes that broke the rules, by their cards.
     pub(super) fn shunned(&self) -> MutexGuard<'_, BTreeMap<u32, u64>> {
-        self.shunned.lock().unwrap_or_else(PoisonError::into_inner)
+        world::lock(&self.shunned)
     }
 
     /// Queues of this process to a card.

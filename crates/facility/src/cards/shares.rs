@@ -54,13 +54,11 @@ struct Member {
     of: u64,
     share: usize,
     threads: Weak<[AtomicU32]>,
-    is_simulated: bool,
 }
 
 impl Drop for Member {
     fn drop(&mut self) {
-        // A simulated thread ends before its thread of the system does, which is at no certain time.
-        if let Some(threads) = self.threads.upgrade().filter(|_| !self.is_simulated) {
+        if let Some(threads) = self.threads.upgrade() {
             threads[self.share].fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -68,6 +66,11 @@ impl Drop for Member {
 
 thread_local! {
     static MEMBER_OF: RefCell<Vec<Member>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Gives back the places of the calling thread.
+fn leave_all() {
+    let _ = MEMBER_OF.try_with(|members| members.borrow_mut().clear());
 }
 
 impl Shares {
@@ -121,8 +124,10 @@ impl Shares {
             self.threads.iter().enumerate().min_by_key(|(_, threads)| threads.load(Ordering::Relaxed));
         let share = fewest.map_or(0, |(share, _)| share);
         self.threads[share].fetch_add(1, Ordering::Relaxed);
-        let threads = Arc::downgrade(&self.threads);
-        members.push(Member { of: self.id, share, threads, is_simulated: world::is_simulated() });
+        if members.is_empty() {
+            world::at_end(leave_all);
+        }
+        members.push(Member { of: self.id, share, threads: Arc::downgrade(&self.threads) });
         share
     }
 

@@ -15,8 +15,8 @@ use link::{Channel, ChannelError, world};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
 use wire::tenant::Credential;
@@ -102,7 +102,7 @@ impl Connection {
 
     /// Connects where not yet connected.
     pub fn welcome(&self, patience: Patience) -> Result<Welcome, FacilityError> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = world::lock(&self.live);
         Ok(self.ensure(&mut live, patience)?.welcome.clone())
     }
 
@@ -135,7 +135,7 @@ impl Connection {
         patience: Patience,
         wait: Duration,
     ) -> Result<(ClientReply, Vec<OwnedFd>), FacilityError> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = world::lock(&self.live);
         // A daemon that went away while nothing was asked is not this request's loss; and it says nothing unasked.
         if live.as_ref().is_some_and(|live| live.outstanding == 0 && live.channel.has_news()) {
             *live = None;

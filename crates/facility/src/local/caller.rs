@@ -19,10 +19,10 @@ use engine::{
     Engine, RSA_BITS_STRONG, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey, SecretBytes,
     is_below,
 };
-use link::Latch;
+use link::{Latch, world};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 use std::time::Duration;
 use token::pka::{PkaToken, PrivateValues, stated_length};
 use wire::code::{self, Codes};
@@ -303,7 +303,7 @@ impl Caller {
         let set = &self.keys[set_of(token)];
         let now = link::tsc();
         {
-            let keys = set.read().unwrap_or_else(PoisonError::into_inner);
+            let keys = world::read(set);
             let found = keys.iter().find(|kept| kept.verb == verb && is_equal(kept.token.as_slice(), token));
             if let Some(kept) = found {
                 kept.used.store(now, Relaxed);
@@ -311,7 +311,7 @@ impl Caller {
             }
         }
         let prepared = Arc::new(prepare(self.engine()?, verb, token)?);
-        let mut keys = set.write().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = world::write(set);
         if keys.len() >= KEYS_PER_SET_MAX {
             let oldest = (0..keys.len()).min_by_key(|place| keys[*place].used.load(Relaxed))?;
             keys.swap_remove(oldest);
@@ -510,7 +510,7 @@ impl Held {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        world::lock(&self.state)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::control::connection::{ANSWER_WAIT, Patience, Repeat};
 use crate::error::{FacilityError, ProtocolError, Ran};
 use crate::reply::Reply;
 use link::{LinkError, world};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use wire::Label;
 use wire::bounds::{LIVENESS_WAIT_NS, TAKEN_MAX};
@@ -323,7 +323,7 @@ impl Request {
             return Err(FacilityError::CardDied { verb, cards: self.deaths, ran: Ran::Maybe });
         }
         self.want.alone = true;
-        let _alone = around.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = world::lock(around.alone);
         self.once_more(around, reply).map_err(|error| match error.ran() {
             Ran::Maybe => error,
             // This attempt did not run, but the card before may have run the request.

@@ -6,7 +6,6 @@ use crate::error::{LinkError, Violation};
 use crate::process::PidFd;
 use crate::world;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::sync::PoisonError;
 use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 use wire::bounds::LIVENESS_WAIT_NS;
@@ -20,7 +19,7 @@ impl Inner {
             return Err(LinkError::Forked);
         }
         if self.is_broken.load(Ordering::Acquire)
-            && let Some(violation) = *self.broken.lock().unwrap_or_else(PoisonError::into_inner)
+            && let Some(violation) = *world::lock(&self.broken)
         {
             return Err(LinkError::Violation(violation));
         }
@@ -58,7 +57,7 @@ impl Inner {
     }
 
     pub(super) fn break_off(&self, violation: Violation) -> LinkError {
-        let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut broken = world::lock(&self.broken);
         let first = *broken.get_or_insert(violation);
         self.is_broken.store(true, Ordering::Release);
         LinkError::Violation(first)

@@ -40,7 +40,7 @@ impl ClientQueue {
             other => return other,
         }
         let inner = &*self.inner;
-        let mut guard = inner.claim_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = world::lock(&inner.claim_lock);
         inner.claimers.fetch_add(1, Ordering::SeqCst);
         let mut liveness = Liveness::new();
         let claimed = loop {
@@ -237,7 +237,7 @@ impl Inner {
         slots::give_back(&self.free.0, 1 << slot);
         // In a child of fork, the lock may be held for ever by a thread that does not exist there.
         if self.claimers.load(Ordering::SeqCst) > 0 && self.request.is_present() {
-            drop(self.claim_lock.lock().unwrap_or_else(PoisonError::into_inner));
+            drop(world::lock(&self.claim_lock));
             self.slot_freed.notify_one();
         }
     }

@@ -9,9 +9,12 @@ use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
+use std::sync::{
+    Arc, LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+    TryLockResult,
+};
 use std::time::{Duration, Instant};
 use wire::frame::ReplyHeader;
 use wire::registers::RegisterSet;
@@ -85,7 +88,8 @@ pub trait World: Send + Sync {
     fn ring(&self) -> bool;
     /// Waits until one of these words is woken.
     fn futex_wait(&self, words: &[usize], timeout: Duration);
-    fn futex_wake(&self, word: usize);
+    /// Wakes one thread that waits for this word, or all.
+    fn futex_wake(&self, word: usize, all: bool);
     fn mapped(&self, base: usize, bytes: usize, fd: BorrowedFd<'_>);
     fn unmapped(&self, base: usize);
     /// A name for a socket of the calling process that no other socket has.
@@ -111,7 +115,11 @@ pub trait Join: Send {
 
 thread_local! {
     static WORLD: RefCell<Option<Arc<dyn World>>> = const { RefCell::new(None) };
+    static AT_END: RefCell<Vec<fn()>> = const { RefCell::new(Vec::new()) };
 }
+
+/// How often a thread looks again whether a lock is free.
+const LOCK_LOOK: Duration = Duration::from_micros(1);
 
 /// Puts the calling thread into a world, until the thread ends.
 pub fn enter(world: Arc<dyn World>) {
@@ -179,6 +187,52 @@ pub fn step(place: &'static str) {
     if let Some(world) = world() {
         world.step(place);
     }
+}
+
+/// Locks a mutex that other threads of the process may hold while they wait for something. One in which a thread
+/// panicked is locked as well.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    locked(|| mutex.try_lock(), || mutex.lock())
+}
+
+/// As [`lock`], for reading.
+pub fn read<T: ?Sized>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    locked(|| lock.try_read(), || lock.read())
+}
+
+/// As [`lock`], for writing.
+pub fn write<T: ?Sized>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    locked(|| lock.try_write(), || lock.write())
+}
+
+/// In a world no thread waits for a lock as the system would have it: who holds the lock has given its turn away, and
+/// would not get it back.
+fn locked<G>(try_lock: impl Fn() -> TryLockResult<G>, lock: impl FnOnce() -> LockResult<G>) -> G {
+    let Some(world) = world() else { return lock().unwrap_or_else(PoisonError::into_inner) };
+    loop {
+        match try_lock() {
+            Ok(guard) => return guard,
+            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        // Its thread unwinds and does not wait, while the one that holds it waits for its turn.
+        assert!(!std::thread::panicking(), "a lock is needed that was held across a step");
+        world.wait("lock", None, Some(LOCK_LOOK));
+    }
+}
+
+/// Calls this when the calling thread ends in its world. Thread-local values are dropped when the system's thread ends,
+/// which is later, at no certain time.
+pub fn at_end(of_thread: fn()) {
+    if world().is_some() {
+        let _ = AT_END.try_with(|ends| ends.borrow_mut().push(of_thread));
+    }
+}
+
+/// The end of the calling thread in its world.
+pub fn end_thread() {
+    let ends = AT_END.try_with(RefCell::take).unwrap_or_default();
+    ends.into_iter().for_each(|end| end());
 }
 
 /// Tells the world an event.
@@ -290,7 +344,7 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     match world() {
         Some(world) => {
             world.step("futex wake");
-            world.futex_wake(address(word));
+            world.futex_wake(address(word), false);
         }
         None => {
             let _ = futex::wake(word, futex::Flags::empty(), 1);
@@ -300,9 +354,10 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
 
 pub(crate) fn futex_wake_all(word: &AtomicU32) {
     match world() {
-        // In a world one wake-up is for all threads that sleep on the word; a waiter must expect a
-        // wake-up too many.
-        Some(_) => futex_wake(word),
+        Some(world) => {
+            world.step("futex wake");
+            world.futex_wake(address(word), true);
+        }
         None => {
             let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
         }

@@ -7,8 +7,8 @@ use rustix::thread::futex;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wire::frame::ReplyHeader;
@@ -70,6 +70,29 @@ pub fn processors() -> u64 {
 /// A place where, in a simulation, other threads may run, and the process may die.
 #[inline]
 pub fn step(_place: &'static str) {}
+
+/// Locks a mutex that other threads of the process may hold while they wait for something. One in which a thread
+/// panicked is locked as well.
+#[inline]
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`lock`], for reading.
+#[inline]
+pub fn read<T: ?Sized>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`lock`], for writing.
+#[inline]
+pub fn write<T: ?Sized>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls this when the calling thread ends in a simulation; elsewhere its thread-local values are dropped by then.
+#[inline]
+pub fn at_end(_of_thread: fn()) {}
 
 /// Tells the simulation an event.
 #[inline]
