@@ -14,6 +14,7 @@
 //! | which tenant a process belongs to, and its row in accounts | [`tenants`] |
 //! | which labels are open | [`labels`] |
 //! | tenants that cards die with, and their confinement | [`quarantine`] |
+//! | queues that bounds kept tenants from, counted | [`queue_refusals`] |
 //! | wrong PINs, counted | [`pin_failures`] |
 //! | the life of cards and keeper, as data | [`supervise`] |
 //! | the other programs of a system service, with users of their own | [`service`] |
@@ -46,6 +47,7 @@ pub mod outbox;
 pub mod pin_failures;
 pub mod poller;
 pub mod quarantine;
+mod queue_refusals;
 pub mod rights;
 pub mod rows;
 pub mod serials;

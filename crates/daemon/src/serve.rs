@@ -11,6 +11,7 @@
 //! | labels and records | [`records`] |
 //! | roles of queues at their cards | [`roles`] |
 //! | tenants that cards die with | [`quarantine`] |
+//! | who holds queues, and was refused more | [`holders`] |
 //! | wrong PINs | [`pins`] |
 //! | starting, watching, adopting, stopping processes | [`cards`], [`keeper`] |
 //! | older programs replaced by the installed ones | [`replace`] |
@@ -22,6 +23,7 @@ mod change;
 mod client;
 mod doors;
 mod health;
+mod holders;
 mod keeper;
 mod pins;
 mod quarantine;
@@ -46,6 +48,7 @@ use crate::error::DaemonError;
 use crate::labels::OpenLabels;
 use crate::poller::{Happened, Poller, Source};
 use crate::quarantine::{Quarantine, SuspectRow};
+use crate::queue_refusals::RefusalCounts;
 use crate::rights::RightsTable;
 use crate::rows::Rows;
 use crate::serials::Serials;
@@ -119,6 +122,8 @@ pub struct Daemon {
     free_rows: Vec<u32>,
     next_row: u32,
     queue_rows: Rows<QueueRow>,
+    /// How often bounds kept tenants from a further queue.
+    queue_refusals: RefusalCounts,
     process_rows: Rows<ProcessRow>,
     generations: Generations,
     key_table: KeyTable,

@@ -5,12 +5,14 @@ use daemon::access::{
     GUEST_CONNECTIONS_MAX, GUEST_QUEUE_BYTES_MAX, GUEST_USER_CONNECTIONS_MAX, GUEST_USER_QUEUE_BYTES_MAX,
     GUESTS_QUEUE_BYTES_MAX,
 };
-use link::{Channel, KeyTableView};
+use link::{Channel, KeyTableView, QueueMemory};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Instant;
-use wire::bounds::LABELS;
-use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
+use wire::bounds::{HOLDERS_LISTED_MAX, LABELS};
+use wire::control::{
+    CONTROL_VERSION, ClientReply, ClientRequest, ProcessQueues, QueueBound, QueueHolders, Refusal,
+};
 use wire::tenant::Credential;
 use wire::{KeyReference, Label};
 
@@ -237,6 +239,82 @@ fn a_later_daemon_knows_what_the_queues_of_guests_take() {
     daemon.kill();
     let _daemon = place.start();
     assert_eq!((place.client().status().queue_memory.guests, before > 0), (before, true));
+}
+
+#[test]
+fn a_status_tells_who_holds_queues_and_which_bound_kept_whom_from_more() {
+    let place = place(2);
+    let daemon = place.start();
+    let (owner, guest, other) = (place.client(), place.client_as(1), place.client_as(2));
+    assert_eq!(*owner.status().holders, QueueHolders::default());
+    let long = || ClientRequest::Attach { card: 0, domain: 0, slots: 64, blocks: 16 };
+    for request in [attach(), attach(), long()] {
+        assert!(matches!(guest.ask(request), ClientReply::Attached { .. }));
+    }
+    assert!(matches!(other.ask(attach()), ClientReply::Attached { .. }));
+    let memory_bytes = 2 * QueueMemory::bytes_of(8, 0) + QueueMemory::bytes_of(64, 16);
+    let of_guest = ProcessQueues {
+        tenant: "t1".into(),
+        pid: std::process::id(),
+        connections: 1,
+        queues: 3,
+        cards: 1,
+        queues_on_one_card: 3,
+        memory_bytes,
+    };
+    let holders = owner.status().holders;
+    let shown: Vec<_> = holders.processes.iter().map(|row| (row.tenant.as_str(), row.queues)).collect();
+    assert_eq!((shown, &holders.processes[0]), (vec![("t1", 3), ("t2", 1)], &of_guest));
+    assert_eq!((holders.unlisted, holders.refused), (0, Vec::new()));
+    // A guest is shown its own alone.
+    assert_eq!(guest.status().holders.processes, std::slice::from_ref(&of_guest));
+    assert_eq!(other.status().holders.processes.len(), 1);
+
+    while matches!(guest.ask(long()), ClientReply::Attached { .. }) {}
+    for _ in 0..2 {
+        assert!(matches!(guest.refused(long()), Refusal::Full { limit: GUEST_QUEUE_BYTES_MAX, .. }));
+    }
+    // What is wrong with a request is no bound's doing.
+    assert!(matches!(
+        guest.refused(ClientRequest::Attach { card: 0, domain: 99, slots: 8, blocks: 0 }),
+        Refusal::Invalid(_)
+    ));
+    let refused = owner.status().holders.refused;
+    let [of_guest] = &refused[..] else { panic!("{refused:?}") };
+    assert_eq!((of_guest.tenant.as_deref(), of_guest.bound), (Some("t1"), QueueBound::TenantMemory));
+    assert_eq!((of_guest.limit, of_guest.times), (GUEST_QUEUE_BYTES_MAX, 3));
+    assert!(of_guest.last_unix_s > 1_600_000_000);
+    assert_eq!(guest.status().holders.refused, refused);
+    assert_eq!(other.status().holders.refused, Vec::new());
+    // The processes go with their queues; what was refused stays, until the daemon goes.
+    drop((guest, other));
+    let left = owner.status_until(|status| status.holders.processes.is_empty());
+    assert_eq!(left.holders.refused, refused);
+    let _queue = owner.attach(0);
+    daemon.kill();
+    let _daemon = place.start();
+    let later = place.client().status().holders;
+    let [adopted] = &later.processes[..] else { panic!("{later:?}") };
+    assert_eq!((adopted.pid, adopted.connections, adopted.queues), (std::process::id(), 1, 1));
+    assert_eq!(later.refused, Vec::new());
+}
+
+#[test]
+fn a_status_lists_few_of_many_holders_and_counts_the_others() {
+    const TENANTS: u32 = HOLDERS_LISTED_MAX as u32 + 3;
+    if lacks_descriptors() {
+        return;
+    }
+    let place = place(TENANTS);
+    let _daemon = place.start();
+    let clients: Vec<Client> = (1..=TENANTS).map(|number| place.client_as(number as u8)).collect();
+    for client in &clients {
+        assert!(matches!(client.ask(attach()), ClientReply::Attached { .. }));
+    }
+    assert!(matches!(clients[40].ask(attach()), ClientReply::Attached { .. }));
+    let holders = place.client().status().holders;
+    assert_eq!((holders.processes.len(), holders.unlisted), (HOLDERS_LISTED_MAX, 3));
+    assert_eq!((holders.processes[0].tenant.as_str(), holders.processes[0].queues), ("t41", 2));
 }
 
 /// Descriptors that a process has open, and memories of queues that it maps.

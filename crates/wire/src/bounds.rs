@@ -63,6 +63,9 @@ pub const CARDS_MAX: usize = 64;
 pub const TENANTS_MAX: usize = 1024;
 /// At most this many tenants that cards died with are listed in [`crate::control::Status`].
 pub const CONFINED_LISTED_MAX: usize = 64;
+/// At most this many processes with queues are listed in [`crate::control::Status`], and as many counts of queues that
+/// one tenant was refused.
+pub const HOLDERS_LISTED_MAX: usize = 64;
 /// Largest number of deaths that the settings may require before a tenant is put into quarantine.
 pub const QUARANTINE_DEATHS_MAX: u32 = 16;
 /// Longest window in which deaths are counted, and longest quarantine, that a home may have, in

@@ -16,6 +16,7 @@
 mod card;
 mod client;
 mod health;
+mod holders;
 mod isolation;
 mod keeper;
 mod launch;
@@ -32,6 +33,7 @@ pub use client::{
     Apart, ClientReply, ClientRequest, Outdated, QueueMemoryUse, RecordRow, Space, Status, Store, Upgrade,
 };
 pub use health::{Finding, FindingKind, HealthState, health_of};
+pub use holders::{ProcessQueues, QueueBound, QueueHolders, QueueRefusals};
 pub use isolation::{Isolation, SecretMemory, SecretPages};
 pub use keeper::{
     CardGreeting, Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served, Unattended,
@@ -57,7 +59,7 @@ pub use crate::registers::Register;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 14;
+pub const CONTROL_VERSION: u16 = 15;
 
 #[cfg(test)]
 mod tests {

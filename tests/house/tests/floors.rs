@@ -32,8 +32,8 @@ const FLOORS: &[(&str, &str)] = &[
     (
         "daemon",
         "rows log bounded access rights store verbs audit audit_log unattended pin_failures backup storage \
-         card_roles manager outbox poller quarantine supervise error labels serials tenants health service \
-         serve command",
+         queue_refusals card_roles manager outbox poller quarantine supervise error labels serials tenants \
+         health service serve command",
     ),
     ("deflate", "zlib inflated isal_ffi backend deflater inflater"),
     (

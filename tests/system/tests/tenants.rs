@@ -4,13 +4,19 @@ mod calls;
 mod keys;
 
 use calls::{NOT_FOR_THE_OWNER, OPEN, call, calls};
-use facility::{Facility, FacilityError, Options};
+use facility::{Facility, FacilityError, Options, SHARES_MAX, Selection};
 use home::Settings;
 use keys::Keys;
+use link::Channel;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, settings};
-use wire::control::{CardState, Personality, PollMode, Refusal};
+use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, null, settings};
+use wire::bounds::{BULK_BLOCKS, QUEUE_SLOTS_DEFAULT};
+use wire::code;
+use wire::control::{
+    CONTROL_VERSION, CardState, ClientReply, ClientRequest, Personality, PollMode, QueueBound, Refusal,
+};
 use wire::tenant::{CardChange, Change, Credential, Dedicated, Limits, Tenant};
 use wire::verb::{Direction, Executor, Kind, TABLE};
 
@@ -193,4 +199,67 @@ fn a_quiesced_card_shows_and_stays_so_with_real_cards() {
     assert!(matches!(only.ask(0, &system_tests::null()), Err(FacilityError::NoCard { .. })));
     installation.facility().change(Change::CardResume { card: 1 }).unwrap();
     let _ = only.ask(0, &system_tests::null()).unwrap();
+}
+
+/// How long an answer of the daemon is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Takes queues of these bulk blocks on card 0 for a tenant, on a connection of its own, until the daemon refuses one.
+fn take_all(channel: &Channel, blocks: u32) -> u32 {
+    for taken in 0.. {
+        let request = ClientRequest::Attach { card: 0, domain: 0, slots: QUEUE_SLOTS_DEFAULT as u32, blocks };
+        channel.send(&request, &[]).unwrap();
+        match channel.recv_timeout::<ClientReply>(PATIENCE).unwrap().0 {
+            ClientReply::Attached { .. } => {}
+            ClientReply::Refused(Refusal::Full { .. }) => return taken,
+            other => panic!("{other:?}"),
+        }
+    }
+    unreachable!("a tenant's memory of queues has no end")
+}
+
+#[test]
+fn threads_at_the_bound_of_their_tenant_share_queues_and_the_status_tells_it() {
+    let installation = two_domains(|settings| settings.tenants = vec![tenant("narrow", 1)]);
+    let (owner, narrow) = (installation.facility(), facility_of(&installation, 1));
+    let narrow = narrow.with_selection(Selection::card(0));
+    assert_eq!(narrow.ask(0, &null()).unwrap().codes(), code::OK);
+    // Another program of the tenant's takes what is left: first in long queues, then in short ones.
+    let channel = Channel::connect(&installation.home.guest_socket()).unwrap();
+    let greeting = ClientRequest::Hello {
+        version: CONTROL_VERSION,
+        credential: Some(credential(1)),
+        completions: false,
+    };
+    channel.send(&greeting, &[]).unwrap();
+    let welcome = channel.recv_timeout::<ClientReply>(PATIENCE).unwrap().0;
+    assert!(matches!(welcome, ClientReply::Welcome { .. }), "{welcome:?}");
+    let taken = take_all(&channel, BULK_BLOCKS as u32) + take_all(&channel, 0);
+    let refused = || owner.status().unwrap().holders.refused;
+    let [before] = &refused()[..] else { panic!("{:?}", refused()) };
+    assert_eq!((before.tenant.as_deref(), before.bound), (Some("narrow"), QueueBound::TenantMemory));
+    assert_eq!(before.times, 2);
+    // Each thread beyond the first is in a share that has no queue, as far as there are processors.
+    let shares = std::thread::available_parallelism().unwrap().get().min(SHARES_MAX);
+    let all = Barrier::new(shares + 1);
+    std::thread::scope(|scope| {
+        for _ in 0..=shares {
+            scope.spawn(|| {
+                all.wait();
+                for _ in 0..50 {
+                    assert_eq!(narrow.ask(0, &null()).unwrap().codes(), code::OK);
+                }
+            });
+        }
+    });
+    assert_eq!(narrow.queues(), 1);
+    let now = &refused()[0];
+    assert!((now.times > before.times) == (shares > 1), "{before:?}, then {now:?} of {shares} share(s)");
+    let holders = owner.status().unwrap().holders;
+    let its = holders.processes.iter().find(|process| process.tenant == "narrow").unwrap();
+    assert_eq!((its.pid, its.connections, its.queues), (std::process::id(), 2, taken + 1));
+    assert_eq!((its.cards, its.queues_on_one_card), (1, taken + 1));
+    // What has no queue at all is told why.
+    let elsewhere = narrow.with_selection(Selection::card(1)).ask(0, &null()).unwrap_err();
+    assert!(elsewhere.to_string().contains("memory for queues of this tenant"), "{elsewhere}");
 }

@@ -13,8 +13,8 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use wire::control::{
-    Apart, CardRow, HealthState, Isolation, Outdated, Personality, Register, RegisterRow, SecretPages,
-    Status, Unsealing,
+    Apart, CardRow, HealthState, Isolation, Outdated, Personality, ProcessQueues, QueueHolders,
+    QueueRefusals, Register, RegisterRow, SecretPages, Status, Unsealing,
 };
 use wire::registers::{HeldRegisters, RegisterSet};
 use wire::tenant::{ConfinedRow, Confinement};
@@ -191,6 +191,7 @@ fn text(
     let header = ["card", "personality", "state", "pid", "level", "lanes", "queues", "started", "restarts"];
     text.push_str(&table(&header, status.cards.iter().map(card_row)));
     held_by_some(&mut text, held);
+    holders(&mut text, &status.holders);
     for card in status.cards.iter().filter(|card| card.pid != 0) {
         isolation(&mut text, &format!("card {}", card.index), &card.isolation);
     }
@@ -247,6 +248,52 @@ fn text(
         let _ = writeln!(text, "\nno master keys: `cryptand unseal`{or_new}");
     }
     text
+}
+
+/// The processes that hold queues, and the bounds that kept tenants from more.
+fn holders(text: &mut String, holders: &QueueHolders) {
+    if !holders.processes.is_empty() {
+        text.push('\n');
+        let header = ["tenant", "pid", "connections", "queues", "cards", "on one card", "memory"];
+        text.push_str(&table(&header, holders.processes.iter().map(process_row)));
+    }
+    if holders.unlisted != 0 {
+        let _ = writeln!(text, "{} more process(es) with fewer queues", holders.unlisted);
+    }
+    if !holders.refused.is_empty() {
+        text.push_str(
+            "\nqueues refused since the daemon began: threads share those that their process has; no setting raises these bounds \
+             (docs/queues.md)\n",
+        );
+        let header = ["tenant", "bound", "limit", "times", "last"];
+        text.push_str(&table(&header, holders.refused.iter().map(refused_row)));
+    }
+}
+
+fn process_row(process: &ProcessQueues) -> Vec<String> {
+    vec![
+        process.tenant.clone(),
+        process.pid.to_string(),
+        process.connections.to_string(),
+        process.queues.to_string(),
+        process.cards.to_string(),
+        process.queues_on_one_card.to_string(),
+        format!("{:.1} MiB", process.memory_bytes as f64 / f64::from(1 << 20)),
+    ]
+}
+
+fn refused_row(refused: &QueueRefusals) -> Vec<String> {
+    let limit = match refused.bound.is_memory() {
+        true => format!("{} MiB", refused.limit >> 20),
+        false => refused.limit.to_string(),
+    };
+    vec![
+        refused.tenant.clone().unwrap_or_else(|| "(others)".to_owned()),
+        refused.bound.name().to_owned(),
+        limit,
+        refused.times.to_string(),
+        moment(refused.last_unix_s),
+    ]
 }
 
 /// Names the master keys that some coprocessors hold and others do not.
@@ -383,6 +430,50 @@ fn confined_row(row: &ConfinedRow) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::control::QueueBound;
+
+    #[test]
+    fn bounds_that_kept_tenants_from_queues_are_named() {
+        let said = |holders: &QueueHolders| {
+            let mut text = String::new();
+            super::holders(&mut text, holders);
+            text
+        };
+        assert_eq!(said(&QueueHolders::default()), "");
+        let process = ProcessQueues {
+            tenant: "bank".to_owned(),
+            pid: 77,
+            connections: 2,
+            queues: 9,
+            cards: 3,
+            queues_on_one_card: 4,
+            memory_bytes: 3 << 19,
+        };
+        let refused = |tenant: Option<&str>, bound, limit| QueueRefusals {
+            tenant: tenant.map(str::to_owned),
+            bound,
+            limit,
+            times: 12,
+            last_unix_s: 0,
+        };
+        let holders = QueueHolders {
+            processes: vec![process],
+            unlisted: 5,
+            refused: vec![
+                refused(Some("bank"), QueueBound::TenantMemory, 1 << 30),
+                refused(None, QueueBound::CardQueues, 4096),
+            ],
+        };
+        let text = said(&holders);
+        let fields = |word: &str| -> Vec<String> {
+            let line = text.lines().find(|line| line.contains(word)).unwrap_or_else(|| panic!("{text}"));
+            line.split_whitespace().map(str::to_owned).collect()
+        };
+        assert_eq!(fields("77"), ["bank", "77", "2", "9", "3", "4", "1.5", "MiB"]);
+        assert_eq!(fields("tenant-memory")[..5], ["bank", "tenant-memory", "1024", "MiB", "12"]);
+        assert_eq!(fields("card-queues")[..4], ["(others)", "card-queues", "4096", "12"]);
+        assert!(text.contains("5 more process(es)") && text.contains("docs/queues.md"), "{text}");
+    }
 
     #[test]
     fn keys_that_only_some_cards_hold_are_named() {

@@ -622,7 +622,8 @@ impl Daemon {
         keys
     }
 
-    pub(super) fn status(&self, client: u64, keys: &[MasterKeyName], census: &Census) -> Status {
+    pub(super) fn status(&mut self, client: u64, keys: &[MasterKeyName], census: &Census) -> Status {
+        let holders = self.queue_holders(client);
         let under = census.under.iter().sum::<u64>() + census.keyless;
         let sees_all = self.clients.get(&client).is_some_and(Client::sees_all);
         let records_under = match sees_all {
@@ -666,6 +667,7 @@ impl Daemon {
             records_under,
             connections: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
             queue_memory: self.queue_memory(client),
+            holders: Box::new(holders),
             confined: peer.map_or_else(Vec::new, |peer| self.confined_rows(peer.tenant(), peer.sees_all())),
             pin_failures: if sees_all { self.failure_count() } else { FailureCount::default() },
             program_verified: self.program.is_verified(),

@@ -150,7 +150,8 @@ impl Daemon {
         known.into_iter().map(row).collect()
     }
 
-    fn tenant_name(&self, tenant: u32) -> String {
+    /// The name of a tenant; for a user who is a tenant alone, the name or number of the user.
+    pub(super) fn tenant_name(&self, tenant: u32) -> String {
         match self.tenants.by_id(tenant) {
             Some(named) => named.tenant.name.clone(),
             None if tenant < NAMED_TENANT => user_name(tenant),

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::OwnedFd;
 use wire::bounds::{BULK_BLOCKS, QUEUE_SLOTS_DEFAULT, QUEUE_SLOTS_MAX, QUEUES_PER_CARD_MAX};
-use wire::control::{CardOrder, ClientReply, QueueMemoryUse, Refusal};
+use wire::control::{CardOrder, ClientReply, QueueBound, QueueMemoryUse, Refusal};
 use wire::grant::Grant;
 use wire::tenant::Limits;
 
@@ -66,6 +66,19 @@ impl Queue {
             State::Adopted { entry, .. } => entry,
             _ => Entry::UNKNOWN,
         }
+    }
+
+    /// The process of a queue that an earlier daemon handed out; `None` for other queues.
+    pub(super) fn adopted_pid(&self) -> Option<u32> {
+        match &self.state {
+            State::Adopted { owner: Some((identity, _)), .. } => Some(identity.pid),
+            _ => None,
+        }
+    }
+
+    /// Length of the queue's memory, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Whether the queue is ending already.
@@ -131,6 +144,13 @@ impl Entry {
     }
 }
 
+/// A bound on queues that is reached, and the greatest number that it allows.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    bound: QueueBound,
+    limit: u64,
+}
+
 /// A queue's row in the file for a later daemon: whose the queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct QueueRow {
@@ -182,16 +202,20 @@ impl Daemon {
         self.check_domain(tenant, domain)?;
         self.check_card(tenant, index)?;
         let bytes = QueueMemory::bytes_of(slots, blocks);
+        self.check_places(index).map_err(|reached| self.full(tenant, reached))?;
         if !standing.administers {
-            self.check_guest_places(index, tenant, user)?;
-            self.check_guest_memory(tenant, user, bytes)?;
+            self.check_guest_places(index, tenant, user).map_err(|reached| self.full(tenant, reached))?;
+            self.check_guest_memory(tenant, user, bytes).map_err(|reached| self.full(tenant, reached))?;
         }
         // A queue that a card claimed and that is being ended may have this number.
         while self.queues.contains_key(&self.next_queue) {
             self.next_queue += 1;
         }
         let queue = self.next_queue;
-        let account = self.give_account(tenant)?;
+        let account = self.give_account(tenant).map_err(|refusal| match refusal {
+            Refusal::Full { limit, .. } => self.full(tenant, Reached { bound: QueueBound::Tenants, limit }),
+            refusal => refusal,
+        })?;
         let bare = Grant {
             queue,
             user,
@@ -253,44 +277,58 @@ impl Daemon {
         Ok(())
     }
 
+    /// The refusal of a queue that a bound keeps a tenant from, counted. Clients go on with the queues that they have,
+    /// and say nothing.
+    fn full(&mut self, tenant: u32, Reached { bound, limit }: Reached) -> Refusal {
+        self.queue_refusals.note(tenant, bound, limit, world::unix_ms());
+        Refusal::Full { what: bound.words().into(), limit }
+    }
+
+    /// Refuses one more queue on a card that has as many as it may.
+    fn check_places(&self, index: u32) -> Result<(), Reached> {
+        match self.cards.get(&index) {
+            Some(card) if card.queues >= QUEUES_PER_CARD_MAX => {
+                Err(Reached { bound: QueueBound::CardQueues, limit: QUEUES_PER_CARD_MAX as u64 })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a guest one more queue on a card if its tenant, its user or all guests have as many as they may:
     /// administrators must find a place.
-    fn check_guest_places(&self, index: u32, tenant: u32, user: u32) -> Result<(), Refusal> {
+    fn check_guest_places(&self, index: u32, tenant: u32, user: u32) -> Result<(), Reached> {
         let on_card = || self.queues.values().filter(|queue| queue.card == index);
-        let full = |what: &str, limit: usize| Refusal::Full { what: what.into(), limit: limit as u64 };
+        let full = |bound, limit: usize| Reached { bound, limit: limit as u64 };
         if on_card().filter(|queue| queue.grant.tenant == tenant).count() >= GUEST_QUEUES_MAX {
-            return Err(full("queues of this tenant on this card", GUEST_QUEUES_MAX));
+            return Err(full(QueueBound::TenantQueues, GUEST_QUEUES_MAX));
         }
         if on_card().filter(|queue| queue.grant.user == user).count() >= GUEST_QUEUES_MAX {
-            return Err(full("queues of this user on this card", GUEST_QUEUES_MAX));
+            return Err(full(QueueBound::UserQueues, GUEST_QUEUES_MAX));
         }
         let told: usize =
             on_card().filter(|queue| !queue.is_administrators).map(|queue| queue.grant_bytes).sum();
         if told + GRANT_BYTES_MAX > GUESTS_GRANTS_BYTES_MAX {
             let guests = on_card().filter(|queue| !queue.is_administrators).count();
-            return Err(full("queues of guests on this card", guests));
+            return Err(full(QueueBound::GuestsQueues, guests));
         }
         let places = QUEUES_PER_CARD_MAX - ADMINISTRATORS_QUEUES;
         match self.cards.get(&index) {
-            Some(card) if card.queues >= places => Err(full("queues on this card", places)),
+            Some(card) if card.queues >= places => Err(full(QueueBound::CardQueues, places)),
             _ => Ok(()),
         }
     }
 
     /// Refuses a guest `bytes` more memory for queues if its tenant, its user or all guests would have too much.
-    fn check_guest_memory(&self, tenant: u32, user: u32, bytes: u64) -> Result<(), Refusal> {
+    fn check_guest_memory(&self, tenant: u32, user: u32, bytes: u64) -> Result<(), Reached> {
         let [of_tenant, of_user, of_guests] = self.guest_memory(tenant, user);
         let bounds = [
-            ("this tenant", of_tenant, GUEST_QUEUE_BYTES_MAX),
-            ("this user", of_user, GUEST_USER_QUEUE_BYTES_MAX),
-            ("all guests", of_guests, GUESTS_QUEUE_BYTES_MAX),
+            (QueueBound::TenantMemory, of_tenant, GUEST_QUEUE_BYTES_MAX),
+            (QueueBound::UserMemory, of_user, GUEST_USER_QUEUE_BYTES_MAX),
+            (QueueBound::GuestsMemory, of_guests, GUESTS_QUEUE_BYTES_MAX),
         ];
         match bounds.into_iter().find(|(_, taken, limit)| taken + bytes > *limit) {
             None => Ok(()),
-            Some((whose, _, limit)) => {
-                let what = format!("bytes of memory for queues of {whose}, until some of its processes end");
-                Err(Refusal::Full { what, limit })
-            }
+            Some((bound, _, limit)) => Err(Reached { bound, limit }),
         }
     }
 
@@ -368,10 +406,6 @@ impl Daemon {
         }
         if !self.serves(card) {
             return Err(Refusal::NoCardReady);
-        }
-        if card.queues >= QUEUES_PER_CARD_MAX {
-            let what = "queues on this card".into();
-            return Err(Refusal::Full { what, limit: QUEUES_PER_CARD_MAX as u64 });
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ use crate::error::DaemonError;
 use crate::labels::{OpenLabel, OpenLabels, Opener};
 use crate::poller::{Interest, Poller, Source};
 use crate::quarantine::{Moment, Quarantine};
+use crate::queue_refusals::RefusalCounts;
 use crate::rights::RightsTable;
 use crate::rows::Rows;
 use crate::serials::Serials;
@@ -176,6 +177,7 @@ impl Daemon {
             free_rows: Vec::new(),
             next_row: 0,
             queue_rows,
+            queue_refusals: RefusalCounts::default(),
             process_rows,
             generations,
             key_table,

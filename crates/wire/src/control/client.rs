@@ -1,8 +1,8 @@
 //! Requests of clients to the daemon, and its answers.
 
 use super::{
-    CardRow, Finding, Isolation, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordsUnder, Refusal,
-    RegisterRow, Replacement, Unsealing,
+    CardRow, Finding, Isolation, MasterKeyName, OfficerOrder, OfficerReply, QueueHolders, Record,
+    RecordsUnder, Refusal, RegisterRow, Replacement, Unsealing,
 };
 use crate::code::Codes;
 use crate::key::{KeyReference, Label};
@@ -323,6 +323,9 @@ pub struct Status {
     pub connections: u32,
     /// Memory of queues, and its bounds.
     pub queue_memory: QueueMemoryUse,
+    /// Processes with queues, and the bounds that kept tenants from more of them. A client that neither administers nor
+    /// observes the home is shown its own user's processes of its own tenant, and that tenant's refusals.
+    pub holders: Box<QueueHolders>,
     /// Tenants that cards have died with, those in quarantine first, at most
     /// [`crate::bounds::CONFINED_LISTED_MAX`]. A client that neither administers nor observes the
     /// home is shown only its own tenant.

@@ -12,7 +12,7 @@ use facility::observe::{Counts, RowSamples, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::bounds::PIN_FAILURE_ROWS_MAX;
-use wire::control::{CardState, FindingKind, HealthState, MasterKeyName, Status};
+use wire::control::{CardState, FindingKind, HealthState, MasterKeyName, QueueBound, QueueHolders, Status};
 use wire::pin::FailureCount;
 use wire::tenant::Confinement;
 
@@ -48,6 +48,7 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
         page.sample(&[("requests", requests)], count as f64);
     }
     if let Some(status) = &look.status {
+        queues_refused(&mut page, &status.holders);
         master_keys(&mut page, status);
         pin_failures(&mut page, &status.pin_failures);
     }
@@ -70,6 +71,20 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
         times(&mut page, of, &all);
     }
     page.finish()
+}
+
+/// The queues that bounds kept tenants from, of all tenants together: a tenant's name may be another's.
+fn queues_refused(page: &mut Page, holders: &QueueHolders) {
+    page.family(
+        "cryptand_queues_refused_total",
+        MetricType::Counter,
+        "Queues that the daemon refused because a bound was reached, by bound; threads then share those that their process has.",
+    );
+    for bound in QueueBound::ALL {
+        let of_bound = holders.refused.iter().filter(|refused| refused.bound == bound);
+        let times = of_bound.fold(0_u64, |sum, refused| sum.saturating_add(refused.times));
+        page.sample(&[("bound", bound.name())], times as f64);
+    }
 }
 
 /// The counts of wrong PINs.
