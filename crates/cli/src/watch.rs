@@ -3,14 +3,20 @@
 //! A card's pages are requested once and read each time. Without a daemon the known cards
 //! are still read; cards that come and go meanwhile are found when a daemon is back.
 
+mod load;
+
 use crate::words::{personality, state};
 use facility::observe::{Counts, Histogram, RowSamples, Snapshot};
 use facility::{Facility, FacilityError, Observation, Options};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use wire::control::{CardRow, CardState, Status};
+
+pub use load::HomeLoad;
+use load::{LaneTime, LoadSum};
 
 /// Looks at the cards of a home, again and again.
 pub struct Watcher {
@@ -178,6 +184,8 @@ pub struct Figures {
     pub refused: u64,
     /// Average number of requests in a batch.
     pub fill: Option<f64>,
+    /// Share of the lanes that batches filled, 0 to 1, of verbs whose kernels have lanes; none for tenants.
+    pub lane_fill: Option<f64>,
     /// Waiting times.
     pub queue_us: Times,
     /// Service times.
@@ -185,12 +193,13 @@ pub struct Figures {
 }
 
 impl Figures {
-    fn of(records: &RowSamples) -> Self {
+    fn of(records: &RowSamples, lanes: &LaneTime) -> Self {
         let Counts { requests, refused, batches, fill_sum, .. } = records.counts;
         Self {
             requests,
             refused,
             fill: (batches != 0).then(|| fill_sum as f64 / batches as f64),
+            lane_fill: lanes.fill(),
             queue_us: Times::of(&records.queue),
             service_us: Times::of(&records.service),
         }
@@ -220,7 +229,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    fn of(interval: &RowSamples, start: &RowSamples, busy_share: f64, seconds: f64) -> Self {
+    fn of([interval, start]: [&RowSamples; 2], lanes: &[LaneTime; 2], busy_share: f64, seconds: f64) -> Self {
         let per_s = |count: u64| count as f64 / seconds;
         let requests_per_s = per_s(interval.counts.requests);
         Self {
@@ -230,8 +239,8 @@ impl Activity {
             refused_per_s: per_s(interval.counts.refused),
             bytes_in_per_s: per_s(interval.counts.bytes_in),
             bytes_out_per_s: per_s(interval.counts.bytes_out),
-            interval: Figures::of(interval),
-            since_start: Figures::of(start),
+            interval: Figures::of(interval, &lanes[0]),
+            since_start: Figures::of(start, &lanes[1]),
         }
     }
 }
@@ -281,6 +290,8 @@ pub struct Interval {
     pub interval_s: f64,
     /// Why the daemon did not answer; none if it did.
     pub trouble: Option<String>,
+    /// The load of all cards together.
+    pub load: HomeLoad,
     /// The cards, by index.
     pub cards: Vec<CardActivity>,
     /// Tenants, by account.
@@ -295,19 +306,29 @@ struct Gathered {
     cards: usize,
     interval: RowSamples,
     start: RowSamples,
+    /// Of a verb: the time in its lanes, in the interval and since the start.
+    lanes: [LaneTime; 2],
 }
 
 impl Gathered {
-    fn add<K: Ord>(into: &mut BTreeMap<K, Self>, key: K, interval: &RowSamples, start: &RowSamples) {
+    fn add<K: Ord>(
+        into: &mut BTreeMap<K, Self>,
+        key: K,
+        interval: &RowSamples,
+        start: &RowSamples,
+        lanes: u16,
+    ) {
         let gathered = into.entry(key).or_default();
         gathered.cards += 1;
         gathered.interval.merge(interval);
         gathered.start.merge(start);
+        gathered.lanes[0].add(&interval.counts, lanes);
+        gathered.lanes[1].add(&start.counts, lanes);
     }
 
     fn named(&self, name: String, seconds: f64) -> NamedActivity {
         let busy_share = self.interval.counts.busy_ns as f64 / 1e9 / seconds;
-        let activity = Activity::of(&self.interval, &self.start, busy_share, seconds);
+        let activity = Activity::of([&self.interval, &self.start], &self.lanes, busy_share, seconds);
         NamedActivity { name, cards: self.cards, activity }
     }
 }
@@ -320,6 +341,7 @@ impl Interval {
         let seconds = elapsed.max(Duration::from_micros(1)).as_secs_f64();
         let (mut tenants, mut verbs) = (BTreeMap::new(), BTreeMap::new());
         let mut cards = Vec::new();
+        let mut load = LoadSum::new(seconds);
         let nothing = Snapshot::default();
         for card in &now.cards {
             let seen = card.snapshot.as_ref().unwrap_or(&nothing);
@@ -329,13 +351,20 @@ impl Interval {
             let earlier = earlier.filter(same).unwrap_or(&nothing);
             for (account, records) in &seen.accounts {
                 let since = records.since(&find(&earlier.accounts, *account));
-                Gathered::add(&mut tenants, *account, &since, records);
+                // A tenant's requests are of all kernels.
+                Gathered::add(&mut tenants, *account, &since, records, 1);
             }
+            let (mut lane_time, mut of_verbs) = ([LaneTime::default(); 2], Vec::new());
             for (verb, records) in &seen.verbs {
                 let since = records.since(&find(&earlier.verbs, *verb));
-                Gathered::add(&mut verbs, *verb, &since, records);
+                let lanes = seen.lanes.get(verb).copied().unwrap_or(1);
+                lane_time[0].add(&since.counts, lanes);
+                lane_time[1].add(&records.counts, lanes);
+                Gathered::add(&mut verbs, *verb, &since, records, lanes);
+                of_verbs.push((*verb, since.counts, lanes));
             }
-            cards.push(card_activity(&card.row, earlier, seen, seconds));
+            load.add_card(of_verbs.iter().map(|(verb, counts, lanes)| (*verb, counts, *lanes)));
+            cards.push(card_activity(&card.row, [earlier, seen], &lane_time, seconds));
         }
         let names = now.account_names();
         let verb_name =
@@ -343,6 +372,7 @@ impl Interval {
         Self {
             interval_s: seconds,
             trouble: now.trouble.clone(),
+            load: load.load(processors()),
             cards,
             tenants: tenants
                 .iter()
@@ -357,7 +387,17 @@ fn find<K: PartialEq>(rows: &[(K, RowSamples)], key: K) -> RowSamples {
     rows.iter().find(|(found, _)| *found == key).map(|(_, records)| records.clone()).unwrap_or_default()
 }
 
-fn card_activity(row: &CardRow, before: &Snapshot, now: &Snapshot, seconds: f64) -> CardActivity {
+/// Processors that this process may use: those of the machine, unless it is confined to some.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+fn card_activity(
+    row: &CardRow,
+    [before, now]: [&Snapshot; 2],
+    lanes: &[LaneTime; 2],
+    seconds: f64,
+) -> CardActivity {
     let (from, to) = (&before.counters, &now.counters);
     let per_s = |from: u64, to: u64| to.saturating_sub(from) as f64 / seconds;
     let busy_share = (per_s(from.busy_ns, to.busy_ns) / 1e9).min(1.0);
@@ -374,7 +414,7 @@ fn card_activity(row: &CardRow, before: &Snapshot, now: &Snapshot, seconds: f64)
         polls_per_s: per_s(from.polls, to.polls),
         sleeps_per_s: per_s(from.sleeps, to.sleeps),
         wakeups_per_s: per_s(from.wakeups, to.wakeups),
-        activity: Activity::of(&interval, &start, busy_share, seconds),
+        activity: Activity::of([&interval, &start], lanes, busy_share, seconds),
     }
 }
 
@@ -388,6 +428,11 @@ mod tests {
     use super::*;
     use facility::CardCounters;
     use wire::control::Personality;
+
+    /// The row of a verb whose kernel has lanes.
+    fn row_of_verb() -> usize {
+        wire::Verb::ClearRsaPrivate.slot()
+    }
 
     fn records(requests: u64, busy_ns: u64) -> RowSamples {
         let counts =
@@ -430,7 +475,8 @@ mod tests {
             registers: wire::registers::HeldRegisters::NONE,
             total: records(requests, busy_ns),
             accounts: vec![(3, records(requests, busy_ns))],
-            verbs: vec![(0, records(requests, busy_ns))],
+            verbs: vec![(row_of_verb(), records(requests, busy_ns))],
+            lanes: [(row_of_verb(), 8)].into(),
         };
         CardLook { row, snapshot: Some(snapshot) }
     }
@@ -459,6 +505,12 @@ mod tests {
         assert_eq!((tenant.activity.requests_per_s, tenant.activity.interval.fill), (200.0, Some(2.0)));
         assert_eq!((tenant.activity.utilisation, tenant.activity.itr_per_s), (0.2, Some(1_000.0)));
         assert_eq!(interval.verbs[0].activity.since_start.requests, 540);
+        // Each pass held one request, in one of eight lanes.
+        assert_eq!((activity.interval.lane_fill, idle.activity.interval.lane_fill), (Some(0.125), None));
+        assert_eq!(idle.activity.since_start.lane_fill, Some(0.125));
+        assert_eq!(interval.verbs[0].activity.interval.lane_fill, Some(0.125));
+        assert_eq!(tenant.activity.interval.lane_fill, None);
+        assert_eq!((interval.load.busy, interval.load.cards), (0.2, 1));
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //!
 //! ```text
 //! page 0       head       0 magic, 8 version, 16 generation, 24 master-key registers held,
-//!                         64 accounts in use (one bit each), 192 verbs in use (one bit each)
+//!                         64 accounts in use (one bit each), 192 verbs in use (one bit each),
+//!                         512 lanes of each verb's kernel (16 bits each, by slot of the verb table)
 //! page 1 + 2r  row r      accounts 0 to TENANTS_MAX - 1, then verbs by their slot of the verb table
 //!
 //! row          first page                                   second page
@@ -38,9 +39,12 @@ use wire::registers::HeldRegisters;
 pub use histogram::{BUCKETS, Histogram, SAMPLE_NS_MAX, bucket};
 pub use roster::{ROSTER_MAX, Roster};
 
-const HEAD: Head = Head::new(*b"cryptRC\0", 5);
+const HEAD: Head = Head::new(*b"cryptRC\0", 6);
 const REGISTERS: usize = 24;
 const IN_USE: usize = 64;
+const LANES: usize = 512;
+/// Numbers of lanes in one word.
+const LANES_PER_WORD: usize = 4;
 
 const ROWS: usize = TENANTS_MAX + VERB_SLOTS;
 const ROW_BYTES: usize = 2 * PAGE_BYTES;
@@ -52,7 +56,8 @@ const TOTALS_STRIDE: usize = 16;
 const QUEUE_BUCKETS: usize = 128;
 const SERVICE_BUCKETS: usize = PAGE_BYTES;
 
-const _: () = assert!(TENANTS_MAX.is_multiple_of(64) && IN_USE + ROWS.div_ceil(64) * 8 <= PAGE_BYTES);
+const _: () = assert!(TENANTS_MAX.is_multiple_of(64) && IN_USE + ROWS.div_ceil(64) * 8 <= LANES);
+const _: () = assert!(VERB_SLOTS.is_multiple_of(LANES_PER_WORD) && LANES + 2 * VERB_SLOTS <= PAGE_BYTES);
 const _: () = assert!(TOTALS + 2 * TOTALS_STRIDE <= QUEUE_BUCKETS);
 const _: () = assert!(QUEUE_BUCKETS + BUCKETS * 8 <= SERVICE_BUCKETS);
 const _: () = assert!(SERVICE_BUCKETS + BUCKETS * 8 <= ROW_BYTES);
@@ -235,6 +240,18 @@ impl Samples {
         self.mapping.store(REGISTERS, held.bits());
     }
 
+    /// Publishes how many requests the kernel of each verb takes side by side, by slot of the verb table: 1 for a
+    /// kernel that takes one at a time.
+    pub fn set_lanes(&self, of: impl Fn(usize) -> u16) {
+        for word in 0..VERB_SLOTS / LANES_PER_WORD {
+            let lanes = (0..LANES_PER_WORD).fold(0, |lanes, at| {
+                let of_slot = u64::from(of(word * LANES_PER_WORD + at));
+                lanes | of_slot << (16 * at)
+            });
+            self.mapping.store(LANES + word * 8, lanes);
+        }
+    }
+
     /// A row to write to, which is in use from now on; `None` if it does not exist.
     #[inline]
     pub fn row(&self, row: SampleSubject) -> Option<RowWriter<'_>> {
@@ -348,6 +365,16 @@ impl SamplesView {
     /// The master-key registers in which the card claims to hold a current key.
     pub fn registers(&self) -> HeldRegisters {
         HeldRegisters::from_bits(self.mapping.load(REGISTERS))
+    }
+
+    /// How many requests the kernel of the verb with this slot of the verb table takes side by side, as the card
+    /// claims: at least 1.
+    pub fn lanes(&self, slot: usize) -> u16 {
+        if slot >= VERB_SLOTS {
+            return 1;
+        }
+        let word = self.mapping.load(LANES + slot / LANES_PER_WORD * 8);
+        ((word >> (16 * (slot % LANES_PER_WORD))) as u16).max(1)
     }
 
     /// The rows that have been written, accounts first, each in ascending order.

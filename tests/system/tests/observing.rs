@@ -1,5 +1,6 @@
 //! Cards watched while they work, die, and change their daemon.
 
+use engine::{Engine, MacAlgorithm, Operation};
 use facility::observe::Snapshot;
 use facility::{FacilityError, Options};
 use std::time::{Duration, Instant};
@@ -39,6 +40,9 @@ fn what_a_client_does_is_seen_by_an_observer() {
     let since = after.total.since(&before.total);
     assert_eq!((since.counts.requests, since.queue.count(), since.service.count()), (100, 100, 100));
     assert_eq!(after.accounts.len(), 1);
+    let engine = Engine::new(engine::Options::default()).unwrap();
+    let lanes = engine.lanes(Operation::Mac(MacAlgorithm::X919));
+    assert_eq!((usize::from(after.lanes[&mac]), after.lanes.len()), (lanes, after.verbs.len()));
     assert!(since.service.quantile_ns(0.5) <= since.service.quantile_ns(0.99));
     assert!(since.service.quantile_ns(0.99) <= since.service.longest_ns());
     assert!(since.queue.longest_ns() < Some(PATIENCE.as_nanos() as u64));

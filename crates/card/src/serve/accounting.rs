@@ -18,8 +18,10 @@ pub(super) struct Accounting {
 }
 
 impl Accounting {
-    /// Estimates for kernels with these lanes, and a writer into these samples.
+    /// Estimates for kernels with these lanes, and a writer into these samples, in which the lanes are published.
     pub fn new(lanes: Lanes, samples: Samples) -> Self {
+        // At most [`BATCH_MAX`](wire::bounds::BATCH_MAX).
+        samples.set_lanes(|slot| lanes.of(slot) as u16);
         Self { costs: Costs::new(lanes), samples: Sampler::new(samples) }
     }
 }

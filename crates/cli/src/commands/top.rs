@@ -91,6 +91,9 @@ fn plain(interval: &Interval) -> String {
         }
         text.push_str(&table(&header, rows));
     }
+    text.push('\n');
+    text.push_str(&interval.load.words(interval.cards.len()));
+    text.push('\n');
     text
 }
 

@@ -19,7 +19,9 @@ fn what_programs_read_is_json() {
     assert!(looks.iter().all(|look| look["cards"].as_array().unwrap().len() == 2), "{looks:?}");
     let columns = bench.succeeds(&["top", "--once", "--interval", "0.1"]);
     assert!(
-        ["coproc", "ITR/S", "Q-P99", "S-MAX", "WAKE/S"].iter().all(|word| columns.contains(word)),
+        ["coproc", "ITR/S", "Q-P99", "S-MAX", "WAKE/S", "LANES", "no load on 2 card(s)"]
+            .iter()
+            .all(|word| columns.contains(word)),
         "{columns}"
     );
     let measured = read(&["speed", "--operation", "aes128-cbc-encipher", "--seconds", "0.05", "--json"]);
@@ -43,6 +45,9 @@ fn what_programs_read_is_json() {
 fn what_was_done_is_seen() {
     let bench = Bench::development();
     bench.verb("random-number-generate", json!({"form": "text:RANDOM  "}));
+    let enciphered =
+        json!({"key_identifier": "label:DEV.TDES.DATA", "rule_array": ["X9.23"], "plaintext": "text:a text"});
+    bench.verb("encipher", enciphered);
     let look: Value =
         serde_json::from_str(&bench.succeeds(&["top", "--json", "--once", "--interval", "0.05"])).unwrap();
     let verbs = look["verbs"].as_array().unwrap();
@@ -54,11 +59,20 @@ fn what_was_done_is_seen() {
     assert_eq!(start["requests"], 1, "{look}");
     assert!(start["service_us"]["max"].as_f64().unwrap() > 0.0);
     assert!(start["queue_us"]["p50"].as_f64() <= start["queue_us"]["max"].as_f64());
+    // One request in a pass of a kernel with lanes, and one of a kernel without.
+    let status: Value = serde_json::from_str(&bench.succeeds(&["status", "--json"])).unwrap();
+    let kinds = status["engine"]["lanes"].as_array().unwrap();
+    let lanes = kinds.iter().find(|row| row["kind"] == "TDES, DES").unwrap()["lanes"].as_f64().unwrap();
+    let filled = verbs.iter().find(|verb| verb["name"] == "encipher").unwrap();
+    assert_eq!(filled["since_start"]["lane_fill"], json!(1.0 / lanes), "{look}");
+    assert_eq!(start["lane_fill"], Value::Null, "{look}");
+    assert!(look["load"]["cards"].is_u64() && look["load"]["work"].is_f64(), "{look}");
     let page = bench.succeeds(&["metrics"]);
     let line = page.lines().find(|line| {
         line.starts_with("cryptand_verb_requests_total{") && line.contains("verb=\"random-number-generate\"")
     });
     assert!(line.is_some_and(|line| line.ends_with(" 1")), "{page}");
+    assert!(page.contains("\ncryptand_queues_refused_total{bound=\"tenant-memory\"} 0\n"), "{page}");
 }
 
 /// A child that is killed when the test ends.

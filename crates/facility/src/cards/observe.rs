@@ -12,6 +12,7 @@ use crate::control::connection::{Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
 use link::{JoinError, SamplesView, StatusView};
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use wire::control::{CardRow, ClientReply, ClientRequest};
@@ -43,6 +44,8 @@ pub struct Snapshot {
     pub accounts: Vec<(u32, RowSamples)>,
     /// Per verb, by its row in the verb table, in ascending order; rows that the table does not have are left out.
     pub verbs: Vec<(usize, RowSamples)>,
+    /// How many requests the kernel of each of these verbs takes side by side, by row in the verb table: at least 1.
+    pub lanes: BTreeMap<usize, u16>,
 }
 
 impl Observation {
@@ -79,7 +82,9 @@ impl Observation {
                 }
                 SampleSubject::Verb(slot) => {
                     if let Some(entry) = Entry::of_slot(slot as usize) {
-                        snapshot.verbs.push((entry.verb.slot(), samples));
+                        let slot = entry.verb.slot();
+                        snapshot.verbs.push((slot, samples));
+                        snapshot.lanes.insert(slot, self.samples.lanes(slot));
                     }
                 }
             }

@@ -44,6 +44,18 @@ fn what_a_card_holds_is_read() {
 }
 
 #[test]
+fn the_lanes_of_each_verb_are_read() {
+    let (samples, view, _) = pair();
+    assert_eq!(view.lanes(0), 1, "before the card has told them");
+    samples.set_lanes(|slot| slot as u16);
+    for slot in 0..VERB_SLOTS {
+        assert_eq!(usize::from(view.lanes(slot)), slot.max(1));
+    }
+    assert_eq!((view.lanes(VERB_SLOTS), view.lanes(usize::MAX)), (1, 1));
+    assert_eq!((view.registers(), view.generation(), view.rows()), (HeldRegisters::NONE, 7, vec![]));
+}
+
+#[test]
 fn rows_that_do_not_exist_are_neither_written_nor_read() {
     let (samples, view, _) = pair();
     for row in [

@@ -49,6 +49,7 @@ fn look() -> Look {
         total: records(60),
         accounts: (first..first + 4).map(|account| (account, records(10 + u64::from(account)))).collect(),
         verbs: vec![(0, records(20)), (5, records(40)), (4_000, records(1))],
+        ..Snapshot::default()
     };
     let names = [(0, "plain"), (1, "a\"b\\c\nd"), (2, "plain"), (3, "(others)"), (4, "last")];
     Look {

@@ -41,6 +41,7 @@ pub enum Column {
     ServiceHigh,
     ServiceLongest,
     Fill,
+    Lanes,
     Waiting,
     Cards,
     Polls,
@@ -65,6 +66,7 @@ impl Pane {
             C::Personality | C::State | C::Waiting | C::Polls | C::Sleeps | C::Wakeups => is_card,
             C::Cards => !is_card,
             C::Refused => self != Self::Verbs,
+            C::Lanes => self != Self::Tenants,
             _ => true,
         })
     }
@@ -83,7 +85,7 @@ impl Pane {
 }
 
 /// The columns from the left, each with its rank: the highest rank is dropped first if there is no room.
-const COLUMNS: [(Column, u8); 22] = [
+const COLUMNS: [(Column, u8); 23] = [
     (C::Name, 0),
     (C::Personality, 4),
     (C::State, 3),
@@ -92,20 +94,21 @@ const COLUMNS: [(Column, u8); 22] = [
     (C::Itr, 5),
     (C::QueueMedian, 8),
     (C::QueueHigh, 7),
-    (C::QueueLongest, 13),
+    (C::QueueLongest, 14),
     (C::ServiceMedian, 9),
     (C::ServiceHigh, 6),
-    (C::ServiceLongest, 14),
+    (C::ServiceLongest, 15),
     (C::Fill, 10),
-    (C::Waiting, 11),
-    (C::Cards, 12),
-    (C::Wakeups, 15),
-    (C::Sleeps, 16),
-    (C::Polls, 17),
-    (C::Refused, 18),
-    (C::BytesIn, 19),
-    (C::BytesOut, 20),
-    (C::Requests, 21),
+    (C::Lanes, 11),
+    (C::Waiting, 12),
+    (C::Cards, 13),
+    (C::Wakeups, 16),
+    (C::Sleeps, 17),
+    (C::Polls, 18),
+    (C::Refused, 19),
+    (C::BytesIn, 20),
+    (C::BytesOut, 21),
+    (C::Requests, 22),
 ];
 
 impl Column {
@@ -131,6 +134,7 @@ impl Column {
             (C::ServiceHigh, _) => "S-P99",
             (C::ServiceLongest, _) => "S-MAX",
             (C::Fill, _) => "FILL",
+            (C::Lanes, _) => "LANES",
             (C::Waiting, _) => "WAIT",
             (C::Cards, _) => "CARDS",
             (C::Polls, _) => "POLL/S",
@@ -180,6 +184,7 @@ impl Column {
             C::ServiceHigh => service_high,
             C::ServiceLongest => service_longest,
             C::Fill => figures.fill,
+            C::Lanes => figures.lane_fill,
             C::Waiting => line.card.map(|card| card.queue_length as f64),
             C::Cards => Some(line.cards as f64),
             C::Polls => line.card.map(|card| card.polls_per_s),
@@ -199,7 +204,7 @@ impl Column {
             C::Name => line.name.clone(),
             C::Personality => line.card.map_or("", |card| kind(card.personality)).to_owned(),
             C::State => line.card.map_or("", |card| card.state).to_owned(),
-            C::Utilisation => value.map_or_else(unknown, |share| format!("{:.1}%", share * 100.0)),
+            C::Utilisation | C::Lanes => value.map_or_else(unknown, |share| format!("{:.1}%", share * 100.0)),
             C::QueueMedian
             | C::QueueHigh
             | C::QueueLongest

@@ -90,6 +90,10 @@ fn second_line(view: &View, width: u16) -> TextLine<'static> {
     let share = if cards.is_empty() { 0.0 } else { busy / cards.len() as f64 };
     let said =
         format!(" {:5.1}% of {} card(s)  {}/s  {waiting} waiting", share * 100.0, cards.len(), number(rate));
+    // Where the line has room for it, beside a bar that can still be read.
+    let would_do = format!("  {} would do", view.shown.load.cards);
+    let has_room = usize::from(width) >= said.len() + would_do.len() + 2 + BAR_WIDTH_MIN;
+    let said = if has_room { said + &would_do } else { said };
     let bar_width = usize::from(width).saturating_sub(said.len() + 2).min(BAR_WIDTH_MAX);
     let full = ((share * bar_width as f64).round() as usize).min(bar_width);
     TextLine::from(vec![
@@ -226,11 +230,14 @@ const HELP: &str = " q, Esc          quit
 
  RATE/S requests answered a second   UTIL   time in batches / time
  ITR/S  rate / utilisation           FILL   requests / batches
+ LANES  filled lanes / lanes         would do: cards, at 80 % of their time
  Q-...  from submission to the start of the pass
  S-...  from the start of the pass to its end
  P50, P99, MAX: median, 99th percentile, longest";
 /// Longest bar of the sum.
 const BAR_WIDTH_MAX: usize = 40;
+/// Shortest bar beside how many cards would do.
+const BAR_WIDTH_MIN: usize = 10;
 
 #[cfg(test)]
 mod tests {
@@ -255,6 +262,7 @@ mod tests {
                 assert!(shown.contains(word), "{width}x{height} lacks {word}:\n{shown}");
             }
             assert_eq!(shown.contains("VERB"), height == 50);
+            assert!(shown.contains("3 would do"), "{width}x{height}:\n{shown}");
         }
         assert!(screen(&mut view(4, 4), 200, 50).contains("POLL/S"));
     }

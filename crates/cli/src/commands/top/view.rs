@@ -190,7 +190,7 @@ impl View {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::watch::{Activity, CardActivity, NamedActivity};
+    use crate::watch::{Activity, CardActivity, HomeLoad, NamedActivity};
 
     fn activity(requests_per_s: f64) -> Activity {
         Activity { requests_per_s, utilisation: 0.5, ..Activity::default() }
@@ -216,6 +216,7 @@ pub mod tests {
             cards: 1,
             activity: activity(f64::from(number)),
         };
+        view.shown.load = HomeLoad { busy: 2.5, work: 2.0, cards: 3 };
         view.shown.cards = (0..cards).map(card).collect();
         view.shown.tenants = (0..tenants).map(tenant).collect();
         view.shown.verbs = (0..3).map(tenant).collect();
