@@ -2,8 +2,11 @@
 //!
 //! An entry belongs to one tenant and one label. It is made at the first opening, reused by every
 //! later one, and removed when its record changes or is deleted, when the table is full and its tenant
-//! is not connected, or when its tenant needs the room for another label and has asked for this one
-//! longest ago. This is pure bookkeeping: the caller writes the table itself.
+//! is not connected, or when its tenant needs the room for another label: first what no connection holds,
+//! then what was asked for longest ago. A connection holds what it asked for until it ends, since its process may use
+//! the reference at any time without a question. A tenant's connections hold at most as many labels as the table has
+//! units, all tenants' four times as many; what is beyond that is held by nobody. This is pure bookkeeping: the caller
+//! writes the table itself.
 //!
 //! The table is counted in units, of which an entry takes as many as its token needs ([`key_table_units`]):
 //!
@@ -85,9 +88,25 @@ enum List {
     User { tenant: u32, user: u32 },
 }
 
-/// An opened label, and when it was last asked for, as a count of questions.
+/// An opened label.
 struct Entry {
     open: OpenLabel,
+    /// When it was last asked for, as a count of questions.
+    asked: u64,
+    /// The connections that asked for it and have not ended, in ascending order.
+    holders: Vec<u64>,
+}
+
+impl Entry {
+    fn place(&self) -> Place {
+        Place { is_held: !self.holders.is_empty(), asked: self.asked }
+    }
+}
+
+/// The place of an entry among those that may give way; the first gives way first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    is_held: bool,
     asked: u64,
 }
 
@@ -97,8 +116,12 @@ pub struct OpenLabels {
     units: usize,
     entries: HashMap<u32, Entry>,
     by_label: BTreeMap<(Label, u32), u32>,
-    /// Of each list the entries in the order in which they were asked for.
-    in_order: HashMap<List, BTreeMap<u64, u32>>,
+    /// Of each list the entries in the order in which they give way.
+    in_order: HashMap<List, BTreeMap<Place, u32>>,
+    /// What each connection holds, and how many holds each tenant has.
+    held: HashMap<u64, HashSet<u32>>,
+    holds_of_tenant: HashMap<u32, usize>,
+    holds: usize,
     questions: u64,
     /// Units of each tenant, of each user that opened labels as a guest, and of all guests.
     units_of_tenant: HashMap<u32, usize>,
@@ -116,6 +139,9 @@ impl OpenLabels {
             entries: HashMap::new(),
             by_label: BTreeMap::new(),
             in_order: HashMap::new(),
+            held: HashMap::new(),
+            holds_of_tenant: HashMap::new(),
+            holds: 0,
             questions: 0,
             units_of_tenant: HashMap::new(),
             guests_of_tenant: HashMap::new(),
@@ -136,18 +162,24 @@ impl OpenLabels {
         (open.tenant == tenant && open.reference == reference).then_some(open)
     }
 
-    /// Notes an entry as opened; whatever was noted of its place is gone.
-    pub fn insert(&mut self, open: OpenLabel) {
+    /// Notes an entry as opened, for a connection that holds it from now on; whatever was noted of its place is gone.
+    pub fn insert(&mut self, open: OpenLabel, holder: Option<u64>) {
         self.remove(open.reference.slot);
         self.questions += 1;
-        self.put(Entry { open, asked: self.questions });
+        let holders = holder.into_iter().filter(|_| self.may_hold(open.tenant)).collect();
+        self.put(Entry { open, asked: self.questions, holders });
     }
 
     fn put(&mut self, entry: Entry) {
         let (open, slot) = (&entry.open, entry.open.reference.slot);
         for list in open.lists() {
-            self.in_order.entry(list).or_default().insert(entry.asked, slot);
+            self.in_order.entry(list).or_default().insert(entry.place(), slot);
         }
+        for holder in &entry.holders {
+            self.held.entry(*holder).or_default().insert(slot);
+        }
+        self.holds += entry.holders.len();
+        more(&mut self.holds_of_tenant, open.tenant, entry.holders.len());
         let units = open.units();
         *self.units_of_tenant.entry(open.tenant).or_default() += units;
         if let Opener::Guest(user) = open.opener {
@@ -166,12 +198,22 @@ impl OpenLabels {
         let (open, units) = (&entry.open, entry.open.units());
         for list in open.lists() {
             if let Some(order) = self.in_order.get_mut(&list) {
-                order.remove(&entry.asked);
+                order.remove(&entry.place());
                 if order.is_empty() {
                     self.in_order.remove(&list);
                 }
             }
         }
+        for holder in &entry.holders {
+            if let Some(slots) = self.held.get_mut(holder) {
+                slots.remove(&slot);
+                if slots.is_empty() {
+                    self.held.remove(holder);
+                }
+            }
+        }
+        self.holds -= entry.holders.len();
+        less(&mut self.holds_of_tenant, open.tenant, entry.holders.len());
         less(&mut self.units_of_tenant, open.tenant, units);
         if let Opener::Guest(user) = open.opener {
             self.units_of_guests -= units;
@@ -184,17 +226,44 @@ impl OpenLabels {
         Some(entry)
     }
 
-    /// Notes that a tenant has asked for its entry of a label.
-    pub fn asked_for(&mut self, tenant: u32, label: &Label) {
+    /// Notes that a connection has asked for its tenant's entry of a label, and holds it from now on.
+    pub fn asked_for(&mut self, holder: u64, tenant: u32, label: &Label) {
         self.questions += 1;
         let Some(slot) = self.by_label.get(&(label.clone(), tenant)) else { return };
-        let Some(entry) = self.entries.get_mut(slot) else { return };
-        for list in entry.open.lists() {
-            let order = self.in_order.entry(list).or_default();
-            order.remove(&entry.asked);
-            order.insert(self.questions, *slot);
+        let (asked, may_hold) = (self.questions, self.may_hold(tenant));
+        let mut is_new = false;
+        move_entry(&mut self.entries, &mut self.in_order, *slot, |entry| {
+            entry.asked = asked;
+            if let (true, Err(at)) = (may_hold, entry.holders.binary_search(&holder)) {
+                entry.holders.insert(at, holder);
+                is_new = true;
+            }
+        });
+        if is_new {
+            self.held.entry(holder).or_default().insert(*slot);
+            self.holds += 1;
+            more(&mut self.holds_of_tenant, tenant, 1);
         }
-        entry.asked = self.questions;
+    }
+
+    /// Whether a connection of a tenant may hold one more label: what is noted is bounded.
+    fn may_hold(&self, tenant: u32) -> bool {
+        let of_tenant = self.holds_of_tenant.get(&tenant).copied().unwrap_or(0);
+        of_tenant < self.units && self.holds < 4 * self.units
+    }
+
+    /// Notes that a connection has ended, which holds nothing any more.
+    pub fn let_go(&mut self, holder: u64) {
+        for slot in self.held.remove(&holder).into_iter().flatten() {
+            let (holds, of_tenant) = (&mut self.holds, &mut self.holds_of_tenant);
+            move_entry(&mut self.entries, &mut self.in_order, slot, |entry| {
+                if let Ok(at) = entry.holders.binary_search(&holder) {
+                    entry.holders.remove(at);
+                    *holds -= 1;
+                    less(of_tenant, entry.open.tenant, 1);
+                }
+            });
+        }
     }
 
     /// What stands in the way of a further entry with a token of this length, where `free` units of the table are free,
@@ -223,8 +292,8 @@ impl OpenLabels {
         (units > free).then_some((Bound::Table, self.units))
     }
 
-    /// Gives up entries of a tenant, those asked for longest ago first, until nothing
-    /// [stands in the way](OpenLabels::exceeds) of a further one; the caller revokes them in the table. None if
+    /// Gives up entries of a tenant, first those that no connection holds, then those asked for longest ago, until
+    /// nothing [stands in the way](OpenLabels::exceeds) of a further one; the caller revokes them in the table. None if
     /// something would stand in the way even so. A guest gives up none that an administrator opened, and one whose user
     /// has too many only its user's own.
     pub fn make_room(
@@ -324,7 +393,34 @@ impl OpenLabels {
     }
 }
 
-/// Counts units as given up.
+/// Changes an entry, and its place in the lists with it.
+fn move_entry(
+    entries: &mut HashMap<u32, Entry>,
+    in_order: &mut HashMap<List, BTreeMap<Place, u32>>,
+    slot: u32,
+    change: impl FnOnce(&mut Entry),
+) {
+    let Some(entry) = entries.get_mut(&slot) else { return };
+    let before = entry.place();
+    change(entry);
+    if entry.place() == before {
+        return;
+    }
+    for list in entry.open.lists() {
+        let order = in_order.entry(list).or_default();
+        order.remove(&before);
+        order.insert(entry.place(), slot);
+    }
+}
+
+/// Counts units, or holds, as taken.
+fn more(units_of: &mut HashMap<u32, usize>, whose: u32, units: usize) {
+    if units != 0 {
+        *units_of.entry(whose).or_default() += units;
+    }
+}
+
+/// Counts units, or holds, as given up.
 fn less(units_of: &mut HashMap<u32, usize>, whose: u32, units: usize) {
     if let Some(count) = units_of.get_mut(&whose) {
         *count -= units;
@@ -369,7 +465,7 @@ mod tests {
     fn the_absent_give_up_what_they_have_and_nobody_else() {
         let mut labels = OpenLabels::new(4096);
         for slot in 0..100 {
-            labels.insert(open(slot, slot % 2, &format!("K{slot}"), Opener::Administrator));
+            labels.insert(open(slot, slot % 2, &format!("K{slot}"), Opener::Administrator), None);
         }
         assert_eq!(labels.take_absent(&HashSet::from([0, 1])), []);
         assert_eq!(labels.take_absent(&HashSet::from([1])).len(), 50);
@@ -384,9 +480,9 @@ mod tests {
     fn of_a_tenants_entries_the_one_asked_for_longest_ago_gives_way() {
         let mut labels = OpenLabels::new(4096);
         for (slot, (tenant, text)) in [(1, "A"), (2, "A"), (1, "B"), (1, "C")].into_iter().enumerate() {
-            labels.insert(open(slot as u32, tenant, text, Opener::Administrator));
+            labels.insert(open(slot as u32, tenant, text, Opener::Administrator), None);
         }
-        labels.asked_for(1, &label("A"));
+        labels.asked_for(9, 1, &label("A"));
         let mut gives_way = |tenant, bytes| {
             let gone = labels.make_room(Opener::Administrator, tenant, bytes, 0);
             gone.into_iter().map(|open| open.label.to_string()).collect::<Vec<_>>()
@@ -400,6 +496,50 @@ mod tests {
     }
 
     #[test]
+    fn what_no_connection_holds_gives_way_before_what_one_may_be_using() {
+        let mut labels = OpenLabels::new(4096);
+        // Connection 1 opens its keys and asks no more; connections 2 and 3 come and go with keys of their own.
+        for (slot, (holder, text)) in [(1, "HOT"), (2, "A"), (2, "B"), (3, "C")].into_iter().enumerate() {
+            labels.insert(open(slot as u32, 1, text, GUEST), Some(holder));
+        }
+        labels.asked_for(3, 1, &label("B"));
+        labels.let_go(2);
+        let mut gives_way = || {
+            let gone = labels.make_room(GUEST, 1, 64, 0);
+            gone.into_iter().map(|open| open.label.to_string()).collect::<Vec<_>>()
+        };
+        // Connection 3 holds B too. What all hold gives way in the order of their questions.
+        assert_eq!([gives_way(), gives_way(), gives_way()], [["A"], ["HOT"], ["C"]]);
+        labels.let_go(3);
+        labels.let_go(1);
+        assert!(labels.held.is_empty());
+        assert_eq!(labels.find(1, &label("B")).unwrap().reference.slot, 2);
+    }
+
+    /// Many connections of one tenant that ask for everything fill no memory, and take nothing from other tenants.
+    #[test]
+    fn what_connections_hold_is_bounded_by_tenant_and_over_all() {
+        let units = 64;
+        let mut labels = OpenLabels::new(units);
+        for slot in 0..units as u32 {
+            labels.insert(open(slot, slot % 8, &format!("K{slot}"), GUEST), None);
+        }
+        for holder in 0..1000 {
+            for slot in 0..units as u32 {
+                labels.asked_for(holder, slot % 8, &label(&format!("K{slot}")));
+            }
+        }
+        assert_eq!(labels.holds, 4 * units);
+        assert!(labels.holds_of_tenant.values().all(|holds| *holds <= units));
+        (0..1000).for_each(|holder| labels.let_go(holder));
+        assert_eq!((labels.holds, labels.held.len(), labels.holds_of_tenant.len()), (0, 0, 0));
+        for holder in 0..1000 {
+            (0..units as u32).for_each(|slot| labels.asked_for(holder, 0, &label(&format!("K{slot}"))));
+        }
+        assert_eq!(labels.holds, units, "of one tenant alone");
+    }
+
+    #[test]
     fn a_guest_is_bounded_by_tenant_by_user_and_by_what_is_left_to_administrators() {
         let mut labels = OpenLabels::new(4096);
         let mut slot = 0;
@@ -407,7 +547,7 @@ mod tests {
             let before = slot;
             let exceeded = loop {
                 match labels.exceeds(opener, tenant, 64, 4096 - labels.len()) {
-                    None => labels.insert(open(slot, tenant, &format!("K{slot}"), opener)),
+                    None => labels.insert(open(slot, tenant, &format!("K{slot}"), opener), None),
                     Some(exceeded) => break exceeded,
                 }
                 slot += 1;
@@ -438,7 +578,7 @@ mod tests {
     fn a_review_gives_up_what_may_no_longer_be_used() {
         let mut labels = OpenLabels::new(4096);
         for (slot, (tenant, text)) in [(1, "A"), (1, "B"), (2, "A")].into_iter().enumerate() {
-            labels.insert(open(slot as u32, tenant, text, Opener::Administrator));
+            labels.insert(open(slot as u32, tenant, text, Opener::Administrator), None);
         }
         let (gone, changed) = labels.review(|tenant, label| match (tenant, label.as_str()) {
             (1, "A") => Uses::NONE,
@@ -459,7 +599,7 @@ mod tests {
     proptest! {
         #[test]
         fn counts_and_lists_agree_with_the_entries(
-            steps in proptest::collection::vec((0_u32..3, 0_u32..6, 0_usize..20_000, 0..4, 0_usize..4), 0..200),
+            steps in proptest::collection::vec((0_u32..3, 0_u32..6, 0_usize..20_000, 0..5, 0_usize..4), 0..200),
         ) {
             let mut labels = OpenLabels::new(4096);
             for (slot, (tenant, name, token_bytes, step, opener)) in steps.into_iter().enumerate() {
@@ -473,10 +613,12 @@ mod tests {
                         let room = labels.make_room(opener, tenant, 4096 * 512, 0);
                         prop_assert!(room.is_empty() && labels.len() == before);
                     }
+                    3 => labels.let_go(u64::from(name)),
                     _ if labels.find(tenant, &label(&text)).is_none() => {
-                        labels.insert(of_long(slot as u32, tenant, &text, token_bytes, opener));
+                        let open = of_long(slot as u32, tenant, &text, token_bytes, opener);
+                        labels.insert(open, Some(u64::from(tenant % 2)));
                     }
-                    _ => labels.asked_for(tenant, &label(&text)),
+                    _ => labels.asked_for(slot as u64 % 5, tenant, &label(&text)),
                 }
                 let units = |which: &dyn Fn(&OpenLabel) -> bool| {
                     let of = labels.entries.values().map(|entry| &entry.open).filter(|open| which(open));
@@ -495,6 +637,28 @@ mod tests {
                 let listed: usize = labels.in_order.values().map(BTreeMap::len).sum();
                 let lists: usize = labels.entries.values().map(|entry| entry.open.lists().count()).sum();
                 prop_assert_eq!((listed, labels.by_label.len()), (lists, labels.len()));
+                let held: BTreeMap<(u64, u32), ()> = labels
+                    .entries
+                    .iter()
+                    .flat_map(|(slot, entry)| entry.holders.iter().map(|holder| ((*holder, *slot), ())))
+                    .collect();
+                let by_holder = labels.held.iter().flat_map(|(holder, slots)| slots.iter().map(|slot| (*holder, *slot)));
+                prop_assert!(labels.held.values().all(|slots| !slots.is_empty()));
+                prop_assert_eq!(labels.holds, held.len());
+                let of_tenants = |which: u32| {
+                    let own = labels.entries.values().filter(|entry| entry.open.tenant == which);
+                    own.map(|entry| entry.holders.len()).sum::<usize>()
+                };
+                for tenant in 0..3 {
+                    let counted = labels.holds_of_tenant.get(&tenant).copied();
+                    prop_assert_eq!(counted, Some(of_tenants(tenant)).filter(|holds| *holds != 0));
+                }
+                prop_assert_eq!(by_holder.map(|hold| (hold, ())).collect::<BTreeMap<_, _>>(), held);
+                for (slot, entry) in &labels.entries {
+                    for list in entry.open.lists() {
+                        prop_assert_eq!(labels.in_order[&list].get(&entry.place()), Some(slot));
+                    }
+                }
             }
         }
     }

@@ -562,6 +562,7 @@ impl Daemon {
     pub(super) fn disconnect(&mut self, id: u64) {
         let Some(mut client) = self.clients.remove(&id) else { return };
         self.someone_left = true;
+        self.labels.let_go(id);
         if let Some((asker, act)) = client.ends() {
             let how = "not known: who asked has gone".to_owned();
             self.audit(&asker, &act, &Ended { how, denied: false });

@@ -93,7 +93,7 @@ impl Daemon {
                 let opener =
                     self.clients.get(&client).filter(|client| client.tenant() == tenant).map(Client::opener);
                 let Some(opener) = opener else { return self.refuse(client, Refusal::Denied) };
-                let opened = self.put(opener, tenant, label, record.store, &record.token);
+                let opened = self.put(client, opener, tenant, label, record.store, &record.token);
                 match opened {
                     Ok(reply) => self.reply(client, &reply, &[]),
                     Err(refusal) => self.refuse(client, refusal),
@@ -327,7 +327,7 @@ impl Daemon {
         }
         if let Some(open) = self.labels.find(tenant, &label) {
             let reply = opened(open);
-            self.labels.asked_for(tenant, &label);
+            self.labels.asked_for(client, tenant, &label);
             self.reply(client, &reply, &[]);
             return Ok(());
         }
@@ -337,6 +337,7 @@ impl Daemon {
 
     fn put(
         &mut self,
+        client: u64,
         opener: Opener,
         tenant: u32,
         label: Label,
@@ -344,7 +345,9 @@ impl Daemon {
         token: &[u8],
     ) -> Result<ClientReply, Refusal> {
         if let Some(open) = self.labels.find(tenant, &label) {
-            return Ok(opened(open));
+            let reply = opened(open);
+            self.labels.asked_for(client, tenant, &label);
+            return Ok(reply);
         }
         if token.is_empty() {
             // A record without a key.
@@ -384,7 +387,7 @@ impl Daemon {
         let open =
             OpenLabel { tenant, label, store, token_bytes: token.len() as u32, reference, uses, opener };
         let reply = opened(&open);
-        self.labels.insert(open);
+        self.labels.insert(open, Some(client));
         Ok(reply)
     }
 

@@ -478,15 +478,19 @@ fn take_over_labels(
                 && labels.find(entry.tenant, label).is_none()
         });
         match kept {
-            Some((kind, label)) => labels.insert(OpenLabel {
-                tenant: entry.tenant,
-                label,
-                store: kind,
-                token_bytes: entry.token.len() as u32,
-                reference: entry.reference,
-                uses: entry.uses,
-                opener: if is_owner(entry.tenant) { Opener::Administrator } else { Opener::Guest(None) },
-            }),
+            Some((kind, label)) => {
+                let open = OpenLabel {
+                    tenant: entry.tenant,
+                    label,
+                    store: kind,
+                    token_bytes: entry.token.len() as u32,
+                    reference: entry.reference,
+                    uses: entry.uses,
+                    opener: if is_owner(entry.tenant) { Opener::Administrator } else { Opener::Guest(None) },
+                };
+                // Whose processes use it is not known; those that ask again hold it again.
+                labels.insert(open, None);
+            }
             None => table.revoke(entry.reference.slot),
         }
     }

@@ -136,7 +136,8 @@ impl Settings {
             (
                 "\n[daemon]\n# Labels that can be open at once, 1024 to 131072, of keys as long as private RSA keys of 2,048 bits; of AES and DES\n\
                  # keys four times as many. Each takes 2.3 KB in run/. A tenant of guests may have a quarter; its own\n\
-                 # that it asked for longest ago give way. Takes effect at the next start after `cryptand stop`. Default: 16384.",
+                 # that no process holds give way, then those that it asked for longest ago. Takes effect at the next start after\n\
+                 # `cryptand stop`. Default: 16384.",
                 None,
             ),
             ("labels", Some(value(&self.daemon.labels))),
