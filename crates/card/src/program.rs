@@ -174,6 +174,18 @@ fn wake_in_time() {
     let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
 }
 
+/// Maps the memory that prepared keys take beyond the region's part for them, and returns how many bytes they may take
+/// in all. Where the region could not be locked as a whole, its part is smaller in proportion.
+fn make_room_for_keys(wanted_bytes: u64) -> usize {
+    let wanted = usize::try_from(wanted_bytes).unwrap_or(usize::MAX);
+    let region_bytes = arena::report().region_bytes as u64;
+    let part = region_bytes.saturating_mul(PREPARED_KEYS_BYTES as u64) / arena::ARENA_BYTES as u64;
+    let part = usize::try_from(part).unwrap_or(usize::MAX).min(PREPARED_KEYS_BYTES);
+    let further = wanted.saturating_sub(PREPARED_KEYS_BYTES);
+    let added = if further == 0 { 0 } else { arena::add(further) };
+    wanted.min(part + added)
+}
+
 /// Enters the sandbox, and returns how this process is confined.
 fn enter_sandbox() -> Result<Isolation, Failure> {
     let entered = sandbox::enter().map_err(Failure::Sandbox)?;
@@ -186,7 +198,7 @@ fn enter_sandbox() -> Result<Isolation, Failure> {
     let memory = SecretMemory {
         pages,
         bytes: report.region_bytes as u64,
-        wanted_bytes: arena::ARENA_BYTES as u64,
+        wanted_bytes: report.wanted_bytes as u64,
         limit_bytes: report.limit_bytes,
     };
     let missing = confine::lacks(&entered).into_iter().map(str::to_owned).collect();
@@ -251,15 +263,13 @@ fn begin_card(
     let engine = open_engine(level, parts.start.weak_algorithms)?;
     let lanes = Lanes::of_engine(&engine);
     let user = keeper_at.is_none().then(|| rustix::process::geteuid().as_raw());
+    let prepared_bytes = make_room_for_keys(parts.start.prepared_keys_bytes);
     let mut life = Life::new();
     let isolation = enter_sandbox()?;
     let level = engine.level().name().to_owned();
     let mut processor = Processor::new(engine, parts.start.domains);
     processor.set_token_forms(parts.start.tokens);
-    // As much of the region as it keeps for them where all of it could be locked.
-    let region_bytes = isolation.memory.as_ref().map_or(arena::ARENA_BYTES as u64, |memory| memory.bytes);
-    let kept = region_bytes.saturating_mul(PREPARED_KEYS_BYTES as u64) / arena::ARENA_BYTES as u64;
-    processor.set_prepared_bytes(usize::try_from(kept).unwrap_or(usize::MAX).min(PREPARED_KEYS_BYTES));
+    processor.set_prepared_bytes(prepared_bytes);
     if let Err(cause) = processor.self_test() {
         parts.status.set_state(CardState::Failed);
         return Err(Failure::SelfTest(cause));

@@ -6,7 +6,7 @@ use openssl::bn::{BigNum, BigNumContext};
 use std::time::Instant;
 use token::pka::{self, ecc};
 use wire::bounds::TEXT_BYTES_MAX;
-use wire::control::{CardNotice, CardOrder, Personality, PollMode, SecretPages};
+use wire::control::{CardNotice, CardOrder, CardStart, Personality, PollMode, SecretPages};
 use wire::frame::Outcome;
 use wire::verb::{
     DesMethod, Key, SignatureFormat, TypedAsk, digital_signature_generate as dsg,
@@ -168,6 +168,41 @@ fn all_of_it_is_locked_before_the_first_request() {
         assert_eq!((bytes, memory.bytes), (memory.wanted_bytes, memory.wanted_bytes));
         assert_eq!(name.starts_with("/secretmem"), memory.pages == SecretPages::Secret, "{name}");
         assert!(unlocked(program) < MIB, "{} bytes are not locked", unlocked(program));
+    }
+}
+
+/// Memory for prepared keys beyond the region's own part is locked as the region is: a half of it, a quarter and so on
+/// where the limit has no room for all.
+#[test]
+fn memory_for_more_prepared_keys_is_locked_too() {
+    let plain = coprocessor().1.isolation.memory.expect("what it has");
+    let gives_less = plain.pages == SecretPages::Unlocked || plain.bytes < plain.wanted_bytes;
+    if needs::did_without(needs::Need::LockedMemory, gives_less) {
+        return;
+    }
+    let further = 48 * MIB;
+    // Who may not raise the limit of this process tries what is below it.
+    let hard = rustix::process::getrlimit(rustix::process::Resource::Memlock).maximum;
+    let may_be_set = |limit: &Option<u64>| limit.is_none_or(|limit| hard.is_none_or(|hard| limit <= hard));
+    let cases = [
+        (None, plain.bytes + further),
+        (Some(plain.bytes + 16 * MIB), plain.bytes + 12 * MIB),
+        (Some(plain.bytes + MIB / 2), plain.bytes),
+        (Some(8 * MIB), 8 * MIB),
+    ];
+    for (limit, bytes) in cases.into_iter().filter(|(limit, _)| may_be_set(limit)) {
+        let start = card_start(Personality::Coprocessor);
+        let prepared_keys_bytes = start.prepared_keys_bytes + further;
+        let (_keeper, mut card) = coprocessor_locking(CardStart { prepared_keys_bytes, ..start }, limit);
+        let memory = card.isolation.memory.expect("what it has");
+        assert_ne!(memory.pages, SecretPages::Unlocked);
+        assert_eq!(memory.wanted_bytes, plain.wanted_bytes + further);
+        assert_eq!(memory.bytes, bytes, "with a limit of {limit:?} bytes");
+        assert_eq!(locked(&card.program).0, memory.bytes);
+        let client = card.attach();
+        let key = opened_key(&mut card, &client, &CLEAR);
+        assert_eq!(client.outcome(&mac_request(Key::Reference(key), b"a text")), Outcome::Answered);
+        card.stop();
     }
 }
 

@@ -12,7 +12,8 @@
 //! above           cut from the region, given back to it
 //! ```
 //! The whole region is mapped at the first allocation, [`ARENA_BYTES`] or as much as the limit of locked memory
-//! allows, and never grows: allocations beyond it fail. A card checks for [`room`] before it takes a request, and
+//! allows. A program may [`add`] to it before it gives up mapping memory; it never grows by itself, and
+//! allocations beyond it fail. A card checks for [`room`] before it takes a request, and
 //! answers that it is full if there is none. Pages cost memory once they are touched. [`report`] describes the region.
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -61,6 +62,8 @@ pub struct Report {
     pub region: Option<PageKind>,
     /// Length of the region in bytes.
     pub region_bytes: usize,
+    /// Length that was asked for, in bytes; 0 before the first allocation.
+    pub wanted_bytes: usize,
     /// The limit of locked memory when the region was mapped, in bytes; none if there was no limit.
     pub limit_bytes: Option<u64>,
     /// Number of bytes allocated, free lists included.
@@ -92,6 +95,13 @@ impl Default for SecretHeap {
 /// The arena's memory and use; zeros in a program with another global allocator.
 pub fn report() -> Report {
     HEAP.with(|inner| inner.report)
+}
+
+/// Adds up to this many bytes to the region, protected as well as the region is: less if the limit of locked memory
+/// demands it. Returns how many were added. The program must still be allowed to map memory. In a program with
+/// another global allocator, nothing is added.
+pub fn add(bytes: usize) -> usize {
+    HEAP.with(|inner| inner.add(bytes))
 }
 
 /// Length that can be allocated in one piece now, in bytes: `wanted`, or less if that is not free.
@@ -197,8 +207,14 @@ unsafe impl Sync for Heap {}
 
 impl Heap {
     const fn new() -> Self {
-        let report =
-            Report { region: None, region_bytes: 0, limit_bytes: None, used_bytes: 0, peak_bytes: 0 };
+        let report = Report {
+            region: None,
+            region_bytes: 0,
+            wanted_bytes: 0,
+            limit_bytes: None,
+            used_bytes: 0,
+            peak_bytes: 0,
+        };
         let inner = Inner { region: Talc::new(ErrOnOom), report };
         Self { busy: AtomicBool::new(false), inner: UnsafeCell::new(inner) }
     }
@@ -370,8 +386,21 @@ impl Inner {
         // SAFETY: the pages were mapped for this, and nobody else knows of them.
         unsafe { self.region.claim(Span::from_base_size(had.start, had.bytes)) }.ok()?;
         let (region, region_bytes) = (Some(had.kind), had.bytes);
-        self.report = Report { region, region_bytes, limit_bytes, ..self.report };
+        self.report = Report { region, region_bytes, wanted_bytes: ARENA_BYTES, limit_bytes, ..self.report };
         Some(())
+    }
+
+    /// Maps more memory; returns how many bytes.
+    fn add(&mut self, bytes: usize) -> usize {
+        let Some(kind) = self.report.region else { return 0 };
+        self.report.wanted_bytes += bytes;
+        let Some(had) = pages::further(bytes, kind) else { return 0 };
+        // SAFETY: the pages were mapped for this, and nobody else knows of them.
+        if unsafe { self.region.claim(Span::from_base_size(had.start, had.bytes)) }.is_err() {
+            return 0;
+        }
+        self.report.region_bytes += had.bytes;
+        had.bytes
     }
 }
 
@@ -463,6 +492,7 @@ mod tests {
         let report = Report {
             region: Some(PageKind::Locked),
             region_bytes: BYTES,
+            wanted_bytes: BYTES,
             limit_bytes: None,
             used_bytes: 0,
             peak_bytes: 0,
@@ -489,6 +519,29 @@ mod tests {
                 taken += 1;
             }
             assert!(taken > 1000, "{taken}");
+        }
+    }
+
+    #[test]
+    fn what_is_added_is_there_for_blocks() {
+        let heap = Heap::new();
+        assert_eq!(heap.with(|inner| inner.add(1 << 20)), 0, "nothing was mapped yet");
+        let whole = layout(8 << 20, 16);
+        // SAFETY: every block is given back once, with its layout, or never.
+        unsafe {
+            let mut taken = 0;
+            while !heap.obtain(whole).start.is_null() {
+                taken += 1;
+            }
+            let report = heap.with(|inner| inner.report);
+            assert!(taken > 0 && report.region_bytes <= report.wanted_bytes, "{report:?}");
+            let added = heap.with(|inner| inner.add(17 << 20));
+            let after = heap.with(|inner| inner.report);
+            assert_eq!(after.region_bytes, report.region_bytes + added);
+            assert_eq!(after.wanted_bytes, report.wanted_bytes + (17 << 20));
+            let blocks: Vec<_> = (0..added / (8 << 20)).map(|_| heap.obtain(whole).start).collect();
+            assert!(blocks.iter().all(|block| !block.is_null()), "{} of {added} bytes", blocks.len());
+            blocks.into_iter().for_each(|block| heap.dealloc(block, whole));
         }
     }
 

@@ -40,9 +40,9 @@ pub use manager::notify;
 pub use programs::program_beside;
 pub use service::{OFFICERS_MAX, SERVICE_FILE, Service, ServiceUsers};
 pub use settings::{
-    Access, CardPlan, CardSettings, Cards, DaemonSettings, Decision, Development, Labels, PointItem,
-    Programs, Quarantine, Resolved, RoleSettings, SEAL_MEMORY_MIB, Settings, SettingsError, SettingsFile,
-    share_percent,
+    Access, CardPlan, CardSettings, Cards, DaemonSettings, Decision, Development, Labels, PREPARED_KEYS_MIB,
+    PointItem, Programs, Quarantine, Resolved, RoleSettings, SEAL_MEMORY_MIB, Settings, SettingsError,
+    SettingsFile, share_percent,
 };
 
 /// Version of the folder's layout that this program reads and writes.

@@ -16,7 +16,8 @@ use crate::FILE_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use wire::bounds::{
-    CARDS_MAX, DOMAINS_MAX, LABELS, LABELS_DEFAULT, PROCESSORS_LISTED_MAX, ROLES_MAX, TENANTS_MAX,
+    CARDS_MAX, DOMAINS_MAX, LABELS, LABELS_DEFAULT, PREPARED_KEYS_BYTES, PROCESSORS_LISTED_MAX, ROLES_MAX,
+    TENANTS_MAX,
 };
 use wire::control::{LevelLimit, PollMode, TokenForm, TokenForms, Unseal};
 use wire::tenant::{NAMED_TENANT, Tenant};
@@ -105,6 +106,8 @@ pub struct Cards {
     /// Highest instruction-set level of cards; none for the best of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<LevelLimit>,
+    /// Memory of each card for prepared keys, in MiB.
+    pub prepared_keys_mib: u32,
 }
 
 impl Default for Cards {
@@ -117,6 +120,7 @@ impl Default for Cards {
             separate_tenants: false,
             processors: None,
             level: None,
+            prepared_keys_mib: prepared_keys(),
         }
     }
 }
@@ -196,6 +200,8 @@ pub enum SettingsError {
     Interval,
     /// The memory for the passphrase is outside of [`SEAL_MEMORY_MIB`].
     SealMemory(u32),
+    /// The memory for prepared keys is outside of [`PREPARED_KEYS_MIB`].
+    PreparedKeys(u32),
     /// The number of labels is outside of [`LABELS`].
     Labels(u32),
     /// A development home, whose keys anyone can compute, in a system service.
@@ -299,6 +305,12 @@ impl std::fmt::Display for SettingsError {
                 "seal_memory_mib = {mib}; allowed are {} to {}",
                 SEAL_MEMORY_MIB.start(),
                 SEAL_MEMORY_MIB.end()
+            ),
+            Self::PreparedKeys(mib) => write!(
+                f,
+                "[cards] prepared_keys_mib = {mib}; allowed are {} to {}",
+                PREPARED_KEYS_MIB.start(),
+                PREPARED_KEYS_MIB.end()
             ),
             Self::Labels(labels) => write!(
                 f,
@@ -410,6 +422,9 @@ impl Settings {
         if !SEAL_MEMORY_MIB.contains(&self.seal_memory_mib) {
             return Err(SettingsError::SealMemory(self.seal_memory_mib));
         }
+        if !PREPARED_KEYS_MIB.contains(&self.cards.prepared_keys_mib) {
+            return Err(SettingsError::PreparedKeys(self.cards.prepared_keys_mib));
+        }
         if !LABELS.contains(&self.daemon.labels) {
             return Err(SettingsError::Labels(self.daemon.labels));
         }
@@ -447,6 +462,14 @@ impl Settings {
 
 /// Memory that sealing may take, in MiB: from RFC 9106's second recommended option to its first.
 pub const SEAL_MEMORY_MIB: std::ops::RangeInclusive<u32> = 64..=2048;
+
+/// Memory that a card may have for prepared keys, in MiB: from some 400 private RSA keys of 2,048 bits to 400,000.
+pub const PREPARED_KEYS_MIB: std::ops::RangeInclusive<u32> = 4..=4096;
+
+/// The default of `prepared_keys_mib`.
+fn prepared_keys() -> u32 {
+    (PREPARED_KEYS_BYTES >> 20) as u32
+}
 
 /// The default of `seal_memory_mib`.
 pub(crate) fn seal_memory() -> u32 {
@@ -493,6 +516,7 @@ mod tests {
                 separate_tenants,
                 processors,
                 level,
+                prepared_keys_mib: 4 + coprocessors,
             },
         );
         let names = proptest::collection::vec("[a-z\" \\\\]{0,8}", 0..3);

@@ -113,8 +113,8 @@ pub const CHAIN_BYTES_MAX: usize = 48 * 1024;
 pub const CHAIN_CERTIFICATES_MAX: usize = 16;
 /// At most this many tokens are replaced by one request.
 pub const REPLACEMENTS_MAX: usize = 256;
-/// Bytes that a card keeps prepared RSA and elliptic-curve keys in, of all its domains together: some 6,000 private RSA
-/// keys of 2,048 bits.
+/// Bytes that a card keeps prepared RSA and elliptic-curve keys in, of all its domains together, where the settings say
+/// nothing else: some 6,000 private RSA keys of 2,048 bits.
 pub const PREPARED_KEYS_BYTES: usize = 64 << 20;
 
 /// At most this many requests in one batch: the widest kernel has this many lanes.

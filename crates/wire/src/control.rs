@@ -103,6 +103,7 @@ mod tests {
             weak_algorithms: true,
             tokens: TokenForms::default(),
             processors: None,
+            prepared_keys_bytes: 9,
         };
         assert_eq!(encode(&CardOrder::Start(card)).unwrap()[..2], [0, 2]);
     }

@@ -153,6 +153,7 @@ pub fn card_start(personality: Personality) -> CardStart {
         weak_algorithms: true,
         tokens: TokenForms::default(),
         processors: None,
+        prepared_keys_bytes: wire::bounds::PREPARED_KEYS_BYTES as u64,
     }
 }
 

@@ -6,6 +6,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 /// Length of a page in bytes.
 pub const PAGE_BYTES: usize = 4096;
+/// Fewer further bytes are not worth a mapping.
+const FURTHER_BYTES_MIN: usize = 1 << 20;
 
 /// How well pages are protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,24 @@ pub fn region(wanted: usize, least: usize) -> Option<Pages> {
         }
     }
     plain(wanted)
+}
+
+/// Further pages, protected as these are: `wanted` bytes, or the half, the quarter and so on that can be locked. `None`
+/// if less than [`FURTHER_BYTES_MIN`] can be.
+pub fn further(wanted: usize, kind: PageKind) -> Option<Pages> {
+    let mut bytes = wanted.next_multiple_of(PAGE_BYTES);
+    while bytes >= FURTHER_BYTES_MIN {
+        let pages = match kind {
+            PageKind::Secret => secret(bytes),
+            PageKind::Locked => locked(bytes),
+            PageKind::Plain => plain(bytes),
+        };
+        if pages.is_some() {
+            return pages;
+        }
+        bytes = (bytes / 2).next_multiple_of(PAGE_BYTES);
+    }
+    None
 }
 
 /// Pages for the one computation that would not fit the region, Argon2id: locked if the limit

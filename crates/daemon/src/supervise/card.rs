@@ -395,6 +395,7 @@ mod tests {
             tokens: TokenForms::default(),
             processors: None,
             level: None,
+            prepared_keys_bytes: 0,
         };
         Card::new(0, Some(specification), now)
     }

@@ -24,6 +24,8 @@ pub struct Specification {
     pub processors: Option<Vec<u32>>,
     /// Highest instruction-set level; not part of [`CardStart`] but of the card's environment.
     pub level: Option<LevelLimit>,
+    /// Memory for prepared keys, in bytes.
+    pub prepared_keys_bytes: u64,
 }
 
 impl Specification {
@@ -40,6 +42,7 @@ impl Specification {
             weak_algorithms: self.weak_algorithms,
             tokens: self.tokens,
             processors: self.processors.clone(),
+            prepared_keys_bytes: self.prepared_keys_bytes,
         }
     }
 }
@@ -55,6 +58,7 @@ pub fn wanted(settings: &Settings) -> BTreeMap<u32, (Specification, bool)> {
         tokens: settings.tokens,
         processors: card.processors.clone(),
         level: card.level,
+        prepared_keys_bytes: u64::from(settings.cards.prepared_keys_mib) << 20,
     };
     let cards = settings.wanted_cards();
     cards.into_iter().map(|(index, card)| (index, (specification(&card), card.quiesced))).collect()
@@ -79,6 +83,7 @@ mod tests {
         let programs = Programs { daemon: "/d".into(), card: "/c".into(), manifest: None };
         let mut settings = Settings::new(programs);
         settings.cards.domains = 3;
+        settings.cards.prepared_keys_mib = 80;
         settings.card = vec![CardSettings {
             index: 1,
             quiesced: true,
@@ -95,6 +100,7 @@ mod tests {
         let start = wanted[&0].0.start(0, 9);
         assert_eq!((start.index, start.generation, start.domains), (0, 9, 3));
         assert_eq!((start.version, wanted.len()), (CONTROL_VERSION, 2));
+        assert_eq!(start.prepared_keys_bytes, 80 << 20);
     }
 
     #[test]

@@ -19,6 +19,7 @@ fn find(error: &SettingsError, text: &str) -> Option<usize> {
         SettingsError::Role { name, key, .. } => of_table(root, "role", "name", name, key),
         SettingsError::Tenant { name, key, .. } => of_table(root, "tenant", "name", name, key),
         SettingsError::Access { key, .. } => of_plain(root, "access", key),
+        SettingsError::PreparedKeys(_) => of_plain(root, "cards", "prepared_keys_mib"),
         SettingsError::Labels(_) => of_plain(root, "daemon", "labels"),
         SettingsError::Quarantine { key, .. } => of_plain(root, "quarantine", key),
         SettingsError::Pin { key, .. } => of_plain(root, "pin", key),

@@ -95,6 +95,12 @@ impl Settings {
             ),
             ("level", cards.level.as_ref().map(value)),
             (
+                "# Memory of each card for RSA and elliptic-curve keys that it has opened, 4 to 4096 MiB: 64 hold some 6,000 private\n\
+                 # RSA-2048 keys. A card locks 143 MiB, and what this has above 64. Default: 64.",
+                None,
+            ),
+            ("prepared_keys_mib", Some(value(&cards.prepared_keys_mib))),
+            (
                 "\n[quarantine]\n# A tenant is put into quarantine, in which its requests are refused, after this many cards died within the window\n\
                  # while they ran only its requests; 0: never, which is DANGEROUS if tenants do not trust each other, since each\n\
                  # request that kills cards takes two from everybody. `cryptand tenant lift` ends a quarantine. Default: 3.",

@@ -201,6 +201,8 @@ pub struct CardStart {
     pub tokens: TokenForms,
     /// Processors that the card may use; none for all.
     pub processors: Option<Vec<u32>>,
+    /// Memory for prepared keys, in bytes.
+    pub prepared_keys_bytes: u64,
 }
 
 /// From a card to the daemon.
