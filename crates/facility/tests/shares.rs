@@ -226,6 +226,22 @@ fn threads_share_queues_where_the_daemon_gives_no_more() {
 }
 
 #[test]
+fn a_process_at_its_bound_goes_on_with_one_card_and_leaves_the_daemon_in_peace() {
+    let fake = FakeHome::new(&[Coprocessor, Coprocessor], echo());
+    fake.world.lock().unwrap().queues_max = 1;
+    let facility = open(&fake);
+    // With all of these on one card, the other one promises an answer sooner at each of them.
+    let mut tickets: Vec<Ticket> = (0..32).map(|_| submit(&facility, &NULL)).collect();
+    for _ in 0..2_000 {
+        let index = Ticket::wait_any(&mut tickets).unwrap();
+        assert_eq!(tickets[index].try_wait().unwrap().unwrap().codes(), code::OK);
+        facility.submit_into(&mut tickets[index], 0, &NULL.arguments(&mut Filled::default())).unwrap();
+    }
+    assert_eq!(facility.queues(), 1);
+    assert!(fake.asked("Attach") <= 3, "{} questions for 2,000 requests", fake.asked("Attach"));
+}
+
+#[test]
 fn a_card_that_dies_under_many_threads_takes_no_answer_with_it() {
     THREADS.into_iter().for_each(a_card_dies_under);
 }

@@ -243,9 +243,9 @@ impl Pool {
             // The cards that hold the request's keys may be full: then their slots are waited for.
             let chosen = chosen.filter(|_| !(lacks && full));
             let may_widen = match &chosen {
-                Some(choice) => (lacks || choice.wants_another()) && self.may_widen(want, choice.cards),
+                Some(choice) => (lacks || choice.wants_another()) && self.may_widen(want, choice),
                 None if want.tried != 0 => !self.roster.is_left_in_peace(),
-                None => !full || !self.roster.is_left_in_peace(),
+                None => !full || !(self.roster.is_left_in_peace() || self.is_refused_everywhere(want)),
             };
             if may_widen && !widened {
                 let more = match &chosen {
@@ -304,7 +304,7 @@ impl Pool {
             if choice.lacks && full {
                 break;
             }
-            let wants_more = (choice.lacks || choice.wants_another()) && self.may_widen(want, choice.cards);
+            let wants_more = (choice.lacks || choice.wants_another()) && self.may_widen(want, &choice);
             let attached = choice.attached;
             match attached.stage(want, payload, reply_bytes) {
                 Ok(in_flight) => return (Ok((attached, in_flight)), wants_more),
@@ -566,13 +566,20 @@ impl Pool {
         (Some(Choice { attached, promise: chosen, cards, lacks }), has_lost)
     }
 
+    /// Whether the daemon lately gave no further queue to any card that serves this.
+    fn is_refused_everywhere(&self, want: &Want) -> bool {
+        let full = self.roster.full();
+        full != 0 && !self.roster.lists_any(want.selection.cards.unwrap_or(u64::MAX) & !full)
+    }
+
     /// Whether a card may exist that is not attached yet; costs a few loads.
-    fn may_widen(&self, want: &Want, attached: u64) -> bool {
+    fn may_widen(&self, want: &Want, choice: &Choice) -> bool {
         let is_due = self.roster.is_time_to_ask();
         if self.roster.is_silent() {
             return is_due;
         }
-        is_due || self.roster.lists_any(want.selection.cards.unwrap_or(u64::MAX) & !attached)
+        let full = if choice.lacks { 0 } else { self.roster.full() };
+        is_due || self.roster.lists_any(want.selection.cards.unwrap_or(u64::MAX) & !choice.cards & !full)
     }
 
     /// Why no queue serves this: no such card in the home, none that can be trusted, no such domain, or

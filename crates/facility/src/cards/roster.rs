@@ -17,6 +17,9 @@ pub(super) const ROWS_FRESH_MIN: Duration = Duration::from_millis(10);
 const ROWS_FRESH_MAX: Duration = Duration::from_secs(4);
 /// How long the daemon is not asked again after it did not answer, as long as there are queues to use.
 const SILENT_PAUSE: Duration = Duration::from_secs(10);
+/// How long a card is not asked for again after the daemon gave no further queue to it, as long as there are queues to
+/// use.
+const FULL_PAUSE: Duration = Duration::from_secs(10);
 
 /// The daemon's last list of its cards, with its age.
 #[derive(Default)]
@@ -39,6 +42,10 @@ pub(crate) struct Roster {
     ready: AtomicU64,
     /// When the daemon may be asked again if there is a queue to use, by the time-stamp counter.
     ask_tsc: AtomicU64,
+    /// Cards that the daemon refused a further queue to because a bound is reached, one bit each, and until when they
+    /// are not asked for again where there is another way.
+    refused: AtomicU64,
+    refused_tsc: AtomicU64,
     /// Whether the daemon did not answer, so that it is not asked before `ask_tsc`.
     is_silent: AtomicBool,
     /// Whether a card was lost since the daemon was last asked.
@@ -60,6 +67,8 @@ impl Default for Roster {
             rows: Mutex::default(),
             ready: AtomicU64::new(0),
             ask_tsc: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            refused_tsc: AtomicU64::new(0),
             is_silent: AtomicBool::new(false),
             has_lost: AtomicBool::new(false),
             gone: (0..CARDS_MAX).map(|_| AtomicU64::new(0)).collect(),
@@ -159,6 +168,22 @@ impl Roster {
     pub(super) fn fell_silent(&self) {
         self.is_silent.store(true, Ordering::Relaxed);
         self.ask_tsc.store(after(SILENT_PAUSE), Ordering::Relaxed);
+    }
+
+    /// Notes that the daemon gives this process no further queue to a card, since a bound is reached.
+    pub(super) fn refused(&self, card: u32) {
+        let before = self.full();
+        self.refused.store(before | bit(card), Ordering::Relaxed);
+        // Cards that are refused later are asked for again with the first of them: none is left for longer.
+        if before == 0 {
+            self.refused_tsc.store(after(FULL_PAUSE), Ordering::Relaxed);
+        }
+    }
+
+    /// Cards, one bit each, to which the daemon lately gave no further queue.
+    pub(super) fn full(&self) -> u64 {
+        let is_past = link::tsc() >= self.refused_tsc.load(Ordering::Relaxed);
+        if is_past { 0 } else { self.refused.load(Ordering::Relaxed) }
     }
 
     /// Notes that the daemon answers again: its list of cards is from before its silence, and due.

@@ -2,7 +2,8 @@
 //! ([`Pool::widen`]); an event loop asks, continues, and gets the answer later ([`Pool::question`]).
 
 use super::{
-    Attached, NotSent, Pool, QUEUES_PER_CARD_AND_DOMAIN_MAX, QUEUES_PER_CARD_OF_PROCESS_MAX, Want, span_tsc,
+    Attached, NotSent, Pool, QUEUES_PER_CARD_AND_DOMAIN_MAX, QUEUES_PER_CARD_OF_PROCESS_MAX, Want, bit,
+    span_tsc,
 };
 use crate::cards::figures::Figures;
 use crate::cards::roster::{Counted, ROWS_FRESH_MIN, Rows};
@@ -143,12 +144,14 @@ impl Pool {
     /// The card that the next queue is made at.
     fn next_card(&self, rows: &Rows, want: &Want, more: More) -> Option<u32> {
         let (shunned, table) = (self.roster.shunned(), self.read());
+        let full = if more == More::Sooner { self.roster.full() } else { 0 };
         let needs_keys = want.tried != 0 || more == More::WithKeys;
         let suitable = rows
             .rows
             .iter()
             .filter(|row| self.roster.is_listed(row.index) && want.admits(row.index, row.personality))
             .filter(|row| !needs_keys || row.state == CardState::Ready)
+            .filter(|row| full & bit(row.index) == 0)
             .filter(|row| shunned.get(&row.index) != Some(&row.generation));
         // Queues without bulk blocks do not count for a long request.
         let is_own = |other: &&Arc<Attached>, card| {
@@ -205,6 +208,9 @@ impl Pool {
                 return Err(NotSent::NotReady);
             }
             answer => {
+                if matches!(answer, ClientReply::Refused(Refusal::Full { .. })) {
+                    self.roster.refused(card);
+                }
                 let error = refusals(ATTACH, answer).err().unwrap_or_else(|| unexpected(ATTACH));
                 return Err(NotSent::Failed(error));
             }
