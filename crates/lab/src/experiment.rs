@@ -1,10 +1,12 @@
 //! An experiment: cases that run several times, by one runner with a journal, and the judgement of the outcome.
 //!
 //! - [`judged`]: a published statement held against what was measured.
-//! - [`promise`]: a measure of this project with what is promised of it. [`groups`]: groups of such rows.
+//! - [`promise`]: a measure of this project with what is promised of it. [`groups`]: groups of such rows; [`growth`]:
+//!   rows as workers rise.
 //! - [`outcome`]: the runs of a plan by case.
 
 pub(crate) mod groups;
+pub(crate) mod growth;
 pub mod judged;
 pub mod outcome;
 pub mod promise;

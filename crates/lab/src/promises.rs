@@ -15,6 +15,7 @@ mod summary;
 pub use crate::experiment::promise::{Measure, Options, Part, Promise};
 pub use page::{table, write};
 
+use crate::experiment::growth::Series;
 use crate::kit::machine;
 use crate::load::{LabError, helper};
 use crate::{cards, engine, faults, ipsec, openpgp, payments, queues, tls};
@@ -40,6 +41,11 @@ impl std::ops::Deref for Measures {
     fn deref(&self) -> &[Measure] {
         &self.rows
     }
+}
+
+/// What grows in the rows of growth, whichever part of the house they are of.
+fn series() -> Vec<Series> {
+    queues::promised::growth::SERIES.to_vec()
 }
 
 /// Runs the measures that the options ask for; `progress` is told the name of the next.
@@ -100,6 +106,7 @@ pub fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::growth;
     use crate::experiment::promise::{Limit, Other};
     use std::fs;
 
@@ -126,6 +133,17 @@ mod tests {
         let half = Measure { promise: Some(Promise::RatioAtLeast(0.5)), ratio: Some(0.49), ..memory };
         assert!(!half.is_kept());
         assert!(!Measure { ratio: None, ..half }.is_kept());
+    }
+
+    #[test]
+    fn the_page_says_what_two_processors_show_of_growth() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queues.md");
+        let text = fs::read_to_string(page).unwrap();
+        let table = growth::table(&series(), 2);
+        assert!(
+            text.contains(&table),
+            "docs/queues.md is to have this table of what was measured on two processors:\n{table}"
+        );
     }
 
     #[test]

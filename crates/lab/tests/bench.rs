@@ -84,18 +84,38 @@ fn threads_and_tickets_are_measured_beside_fewer() {
         rows.iter().for_each(is_compared);
         assert!(rows.iter().all(|row| !row["promise"].is_null()), "{group}");
     }
-    if std::thread::available_parallelism().unwrap().get() >= 4 {
-        let growth = rows_of("scale", "growth with threads");
-        assert!(!growth.is_empty());
-        return growth.iter().for_each(is_compared);
+}
+
+#[test]
+fn growth_is_measured_in_each_way_and_says_what_needs_more_processors() {
+    let processors = std::thread::available_parallelism().unwrap().get();
+    for (subject, way) in [
+        ("empty verbs", "tickets"),
+        ("X9.19 of 64 bytes", "calls"),
+        ("PIN translations", "event loops"),
+        ("RSA-2048 signatures", "processes"),
+        ("ECDSA P-256 signatures", "tickets"),
+    ] {
+        let group = format!("growth of {subject}: {way}");
+        let (remarks, rows): (Vec<Value>, Vec<Value>) =
+            rows_of("scale", &group).into_iter().partition(|row| row["unit"] == "");
+        let (one, more) = rows.split_first().unwrap();
+        has_figures(one);
+        assert_eq!(more.is_empty(), processors == 1, "{group}");
+        more.iter().for_each(is_compared);
+        for row in &rows {
+            let case = row["case"].as_str().unwrap();
+            assert!(case.starts_with(subject) && case.contains(way), "{case}");
+            let others = row["others"].as_array().unwrap();
+            assert_eq!(others.len(), 2, "the callers' time and the cards': {row}");
+            assert!(others.iter().all(|other| other["value"].as_f64().unwrap() > 0.0), "{row}");
+        }
+        let said = remarks.iter().map(|remark| remark["case"].as_str().unwrap()).collect::<Vec<_>>();
+        assert_eq!(said.len(), usize::from(processors < 12), "{said:?}");
+        let says = |text: &str| said.iter().all(|said| said.contains(text));
+        assert!(processors >= 4 || says("growth needs 4 processors"), "{said:?}");
+        assert!(processors >= 12 || says("callers on 12 cards: "), "{said:?}");
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_cryptand-lab"))
-        .args(["bench", "--only", "scale", "--filter", "growth with threads"])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && error.contains("needs 4 processors"), "{error}");
 }
 
 #[test]

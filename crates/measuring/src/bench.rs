@@ -49,7 +49,7 @@ pub enum BenchPart {
     Rates,
     /// Cards that are full, shared, limited, unequal or called by one job
     Queues,
-    /// Threads, tickets and cards of one process, beside fewer of them
+    /// Threads, tickets, loops, processes, cards and keys beside fewer of them, and the share of linear growth
     Scale,
     /// Cards killed one after the other under full load
     Kills,

@@ -1,5 +1,6 @@
 //! The machine that a result was measured on.
 
+use rustix::thread::sched_getaffinity;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -55,6 +56,49 @@ pub fn load() -> f64 {
     text.split_whitespace().next().and_then(|field| field.parse().ok()).unwrap_or(0.0)
 }
 
+/// Time of the processors that this process may run on, in ticks since the machine started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProcessorTime {
+    idle: u64,
+    all: u64,
+}
+
+impl ProcessorTime {
+    /// The time so far; none if the system hides it.
+    pub fn now() -> Option<Self> {
+        let own = sched_getaffinity(None).ok()?;
+        Self::of(&fs::read_to_string("/proc/stat").ok()?, |processor| own.is_set(processor))
+    }
+
+    /// The sums of these processors in a text as in `/proc/stat`; none if it has none of them.
+    fn of(text: &str, is_own: impl Fn(usize) -> bool) -> Option<Self> {
+        /// Fields that are parts of time: user, nice, system, idle, waiting, two of interrupts, other machines.
+        const FIELDS: usize = 8;
+        /// The fields of idle time, the second of them with something to wait for.
+        const IDLE: std::ops::RangeInclusive<usize> = 3..=4;
+        let mut sum = Self { idle: 0, all: 0 };
+        for line in text.lines() {
+            let mut fields = line.split_whitespace();
+            let number = fields.next().and_then(|name| name.strip_prefix("cpu")?.parse().ok());
+            if !number.is_some_and(&is_own) {
+                continue;
+            }
+            for (at, ticks) in fields.take(FIELDS).enumerate() {
+                let ticks = ticks.parse::<u64>().ok()?;
+                sum.all += ticks;
+                sum.idle += if IDLE.contains(&at) { ticks } else { 0 };
+            }
+        }
+        (sum.all > 0).then_some(sum)
+    }
+
+    /// Share of the time since an earlier reading that the processors were idle, 0 to 1; none within a tick.
+    pub fn idle_since(self, before: Self) -> Option<f64> {
+        let all = self.all.checked_sub(before.all).filter(|all| *all > 0)?;
+        Some((self.idle.saturating_sub(before.idle) as f64 / all as f64).min(1.0))
+    }
+}
+
 /// Seconds since 1970, UTC.
 pub(crate) fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
@@ -85,6 +129,22 @@ mod tests {
         assert_eq!(utc_text(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(utc_text(1_709_251_199), "2024-02-29 23:59 UTC");
         assert_eq!(utc_text(4_107_542_400), "2100-03-01 00:00 UTC");
+    }
+
+    #[test]
+    fn idle_time_is_that_of_the_own_processors() {
+        let text = |idle| {
+            format!(
+                "cpu  99 0 0 0 0 0 0 0 0 0\ncpu0 1 0 0 {idle} 2 0 0 1 0 0\ncpu1 50 0 0 0 0 0 0 0 7 7\nintr 5 6\n"
+            )
+        };
+        let of = |idle, processor| ProcessorTime::of(&text(idle), |own| own == processor);
+        let (before, after) = (of(4, 0).unwrap(), of(10, 0).unwrap());
+        assert_eq!(before, ProcessorTime { idle: 6, all: 8 });
+        assert_eq!((after.idle_since(before), before.idle_since(before)), (Some(1.0), None));
+        assert_eq!(of(4, 1), Some(ProcessorTime { idle: 0, all: 50 }));
+        assert_eq!(of(4, 2), None);
+        assert!(ProcessorTime::now().is_none_or(|now| now.idle <= now.all));
     }
 
     #[test]

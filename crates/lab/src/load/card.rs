@@ -98,7 +98,7 @@ pub(super) fn measure_together(
 }
 
 /// Each thread's requests, with the number of its first job.
-fn requests(
+pub(super) fn requests(
     workload: &Workload,
     keys: usize,
     engine: &Engine,

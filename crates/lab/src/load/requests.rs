@@ -11,7 +11,6 @@ mod key_tokens;
 mod payments;
 mod rsa;
 
-use super::native::EcdsaJob;
 use super::{LabError, Workload};
 use crate::load::operation::{Operation, RSA_BITS, RsaForm};
 use engine::{EcPublicKey, EcdsaVerifyItem, Engine, RsaPrivateKey, pkcs1_v15_encrypt_unpad};
@@ -249,7 +248,6 @@ impl<'a> Maker<'a> {
     }
 
     fn make(&mut self, workload: &Workload, job: usize) -> Result<Request, LabError> {
-        let refused = super::native::refused(workload.operation);
         match workload.operation {
             Operation::Cipher { cipher, mode, direction } => {
                 self.cipher(workload, (cipher, mode, direction), job)
@@ -259,7 +257,7 @@ impl<'a> Maker<'a> {
             Operation::Rsa { bits, form } => self.clear_rsa(workload, bits, form, job),
             Operation::Verb { verb, key: Some(key) } => self.rsa_verb(workload, verb, key, job),
             Operation::Verb { verb, key: None } => self.plain_verb(workload, verb, job),
-            Operation::EcdsaP256Sign => self.ecdsa(EcdsaJob::new(job).map_err(refused)?),
+            Operation::EcdsaP256Sign => self.ecdsa(job, 1).map(|(request, _)| request),
             Operation::EcdhP256 => self.ecdh(),
             Operation::Payment(payment) => self.payment(payment, job),
             Operation::KeyGenerate2Opex => self.key_generate2_opex(),

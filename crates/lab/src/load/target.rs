@@ -303,8 +303,8 @@ impl Target {
         Maker::new(&self.engine, home, &mut self.tokens).request(workload, job)
     }
 
-    /// Keeps a workload's jobs in flight from one event loop of `facility`, which `sleeps` while no answer is ready, or
-    /// looks again at once.
+    /// Keeps a workload's jobs in flight from an event loop of `facility` for each thread. A loop `sleeps` while no
+    /// answer is ready, or looks again at once.
     ///
     /// # Errors
     /// As [`Target::run`].
@@ -314,7 +314,8 @@ impl Target {
         workload: &Workload,
         sleeps: bool,
     ) -> Result<LoadOutcome, LabError> {
-        let others = || (0.0, 0.0);
+        let processes = Processes::of(&self.status()?);
+        let others = || processes.seconds();
         let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
         let context = Context { stop: &self.stop, others: &others, window: None };
         on_card(workload).check()?;

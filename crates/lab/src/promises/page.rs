@@ -4,8 +4,9 @@
 use super::{Measure, Measures, Options, Part, Promise, plot, summary};
 use crate::cards::rates::BEFORE;
 use crate::cards::{ROUNDS, SECONDS};
+use crate::experiment::growth;
 use crate::experiment::promise::Other;
-use crate::kit::machine::{Machine, unix_seconds, utc_text};
+use crate::kit::machine::{Machine, processors_online, unix_seconds, utc_text};
 use crate::load::LabError;
 use crate::openpgp::promised;
 use crate::queues::promised::{CALLER, CARD, Effort, scale};
@@ -46,6 +47,9 @@ pub fn table(measures: &Measures) -> String {
                     row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
                 if let Some(before) = other(row, BEFORE) {
                     let _ = write!(ratio, "  {:.3} of {BEFORE}, {}", before.ratio, figure(before.value));
+                }
+                if row.part == Part::Scale && !row.others.is_empty() {
+                    let _ = write!(ratio, "  {}", row.bound);
                 }
                 let shown = format!("{} {}", figure(row.ours), row.unit);
                 format!("{:width$}  {shown:>16}  {:26}  {ratio}", row.case, verdict(row, "NOT KEPT"))
@@ -353,11 +357,16 @@ const SECTIONS: [Section; 13] = [
         of: |row| !row.is_note(),
         ..section(Part::Scale, BOUNDED, |options| {
             let Effort { rounds, seconds } = scale::effort(options);
+            let processors = processors_online();
+            let shown = growth::table(&super::series(), processors);
             format!(
                 "## Threads, tickets and cards\n\n{rounds} rounds of {seconds} s for each side, in turn. One process calls \
              coprocessors of its own home; each thread keeps its part of the jobs in flight. Rates of more threads or cards \
-             than there are processors show what that costs, not what more processors would give; rows of linear growth \
-             need four processors."
+             than there are processors show what that costs, not what more processors would give.\n\nRows of growth stand \
+             beside as many times what one caller of one card did in the same rounds as there are pairs of them, so that \
+             their ratio is the share of linear growth. *What bounds it* names who was at work for at least 95 % of the time, \
+             looking for work included, and the processors where none was idle.\n\n{}",
+                shown.trim_end()
             )
         })
     },

@@ -6,6 +6,7 @@
 
 mod full;
 mod groups;
+pub(crate) mod growth;
 mod hostile;
 mod jobs;
 mod labels;

@@ -2,7 +2,8 @@
 
 use super::{Expected, Maker, Request, TOKEN_BYTES, VARIABLE_TOKEN_ROOM};
 use crate::load::LabError;
-use crate::load::native::EcdsaJob;
+use crate::load::native::{self, EcdsaJob};
+use crate::load::operation::Operation;
 use std::sync::Arc;
 use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::verb::{
@@ -16,22 +17,24 @@ const P256_BITS: usize = 256;
 const DERIVES_AES_CIPHER_128: [u8; 4] = [2, 4, 0, 128];
 
 impl Maker<'_> {
-    /// A signature of a digest under an imported key of P-256.
-    pub(super) fn ecdsa(&mut self, job: EcdsaJob) -> Result<Request, LabError> {
+    /// A signature of a digest under a key of P-256, and that key imported `count` times: each token is another one.
+    /// The request has the first of them.
+    pub fn ecdsa(&mut self, job: usize, count: usize) -> Result<(Request, Vec<Vec<u8>>), LabError> {
         use verb::digital_signature_generate::*;
+        let job = EcdsaJob::new(job).map_err(native::refused(Operation::EcdsaP256Sign))?;
         let (value, point) = (job.private.to_bytes(), job.private.public_bytes());
         let structure = p256_structure(&[&value, &point]);
         let clear = self.build_pka(&structure, PkaTokenKind::EccPair, Some(PkaUsage::Signature))?;
-        let token = self.import_pka(&clear)?;
+        let tokens = (0..count.max(1)).map(|_| self.import_pka(&clear)).collect::<Result<Vec<_>, _>>()?;
         let ask = Ask {
             format: Some(SignatureFormat::Ecdsa),
-            pka_private_key_id: (&token).into(),
+            pka_private_key_id: (&tokens[0]).into(),
             hash: &job.digest,
             signature_field: 2 * value.len(),
             ..Ask::new()
         };
         let expected = Expected::Signed(SIGNATURE_FIELD, Arc::new(job.public), job.digest.clone());
-        Ok(self::Request::new(&ask, expected))
+        Ok((self::Request::new(&ask, expected), tokens))
     }
 
     /// An AES-128 key that two keys of P-256 agree on; the other party must get the same key.

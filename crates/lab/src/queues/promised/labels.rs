@@ -3,7 +3,7 @@
 use super::{Effort, home_of, in_turn};
 use crate::experiment::promise::{Measure, Promise};
 use crate::kit::statistics::compare;
-use crate::load::operation::{Mac, Operation, RsaForm, RsaKey};
+use crate::load::operation::{Mac, Operation, Payment, RsaForm, RsaKey};
 use crate::load::requests::{Maker, Request, Tokens};
 use crate::load::target::{Needs, Target};
 use crate::load::{LabError, Workload};
@@ -16,20 +16,21 @@ use std::time::Instant;
 use wire::Label;
 use wire::bounds::{KEY_TABLE_UNITS_PER_LABEL, LABEL_BYTES, LABELS};
 use wire::control::Store;
-use wire::verb::{Verb, digital_signature_generate, mac_generate};
+use wire::verb::{Verb, digital_signature_generate, encrypted_pin_translate, mac_generate};
 
 /// Requests in flight.
 const JOBS: usize = 64;
 /// The numbers of labels that are compared with one.
 const SOME: usize = 1_000;
 const MANY: usize = 10_000;
-/// Requests that the RSA keys share: labels have tokens of their own.
-const RSA_REQUESTS: usize = 256;
+/// Requests that keys for signatures share: labels have tokens of their own.
+const SIGNING_REQUESTS: usize = 256;
 const RSA_BITS: u32 = 2048;
 const ASKING: &str = "use a key under its label";
 
 /// Keys under labels of a home, and the requests with them.
-struct Labelled {
+#[derive(Clone)]
+pub(super) struct Labelled {
     engine: Engine,
     facility: Facility,
     work: Workload,
@@ -42,36 +43,71 @@ struct Labelled {
 
 impl Labelled {
     /// Keys for MACs.
-    fn macs(target: &Target, facility: &Facility, labels: usize) -> Result<Self, LabError> {
+    pub fn macs(target: &Target, facility: &Facility, labels: usize) -> Result<Self, LabError> {
         let work = Workload { bytes: 64, ..Workload::of(Operation::Mac(Mac::X919)) };
-        let mut made = Self::none(target, facility, work, mac_generate::KEY_IDENTIFIER);
-        let (engine, mut tokens) = (made.engine, Tokens::default());
-        let mut maker = Maker::new(&engine, facility, &mut tokens);
+        Self::none(target, facility, work, mac_generate::KEY_IDENTIFIER).with_requests(labels)
+    }
+
+    /// Keys from which PIN blocks are translated.
+    pub fn translating(target: &Target, facility: &Facility, labels: usize) -> Result<Self, LabError> {
+        let work = Workload::of(Operation::Payment(Payment::PinTranslate));
+        let key = encrypted_pin_translate::INPUT_PIN_ENCRYPTING_KEY_IDENTIFIER;
+        Self::none(target, facility, work, key).with_requests(labels)
+    }
+
+    /// With keys of DES, each with a request of its own.
+    fn with_requests(mut self, labels: usize) -> Result<Self, LabError> {
+        let made = &mut self;
+        let (engine, facility, mut tokens) = (made.engine, made.facility.clone(), Tokens::default());
+        let mut maker = Maker::new(&engine, &facility, &mut tokens);
         for number in 0..labels {
             let request = maker.request(&made.work, number)?;
             let token = request.given(made.key).to_vec();
             made.requests.push(request);
             made.add(Store::Des, &token)?;
         }
-        Ok(made)
+        Ok(self)
     }
 
     /// RSA keys for signatures.
-    fn signing(target: &Target, facility: &Facility, labels: usize) -> Result<Self, LabError> {
+    pub fn signing(target: &Target, facility: &Facility, labels: usize) -> Result<Self, LabError> {
         let key = RsaKey { bits: RSA_BITS, form: RsaForm::Crt };
         let work = Workload::of(Operation::Verb { verb: Verb::DigitalSignatureGenerate, key: Some(key) });
         let mut made = Self::none(target, facility, work, digital_signature_generate::PKA_PRIVATE_KEY_ID);
         let (engine, mut tokens) = (made.engine, Tokens::default());
         let mut maker = Maker::new(&engine, facility, &mut tokens);
         for number in 0..labels {
-            if number < RSA_REQUESTS {
+            if number < SIGNING_REQUESTS {
                 made.requests.push(maker.request(&made.work, number)?);
             }
             // The same key in a token of its own.
-            let token = maker.signing_token(RSA_BITS, number % RSA_REQUESTS)?;
+            let token = maker.signing_token(RSA_BITS, number % SIGNING_REQUESTS)?;
             made.add(Store::Pka, &token)?;
         }
         Ok(made)
+    }
+
+    /// Keys of P-256 for signatures.
+    pub fn signing_ecdsa(target: &Target, facility: &Facility, labels: usize) -> Result<Self, LabError> {
+        let work = Workload::of(Operation::EcdsaP256Sign);
+        let mut made = Self::none(target, facility, work, digital_signature_generate::PKA_PRIVATE_KEY_ID);
+        let (engine, mut tokens) = (made.engine, Tokens::default());
+        let mut maker = Maker::new(&engine, facility, &mut tokens);
+        let mut keys = Vec::new();
+        for number in 0..labels.min(SIGNING_REQUESTS) {
+            let (request, tokens) = maker.ecdsa(number, labels.div_ceil(SIGNING_REQUESTS))?;
+            made.requests.push(request);
+            keys.push(tokens);
+        }
+        for number in 0..labels {
+            made.add(Store::Pka, &keys[number % SIGNING_REQUESTS][number / SIGNING_REQUESTS])?;
+        }
+        Ok(made)
+    }
+
+    /// Has requests go through another facility of the home from now on.
+    pub fn call_through(&mut self, facility: &Facility) {
+        self.facility = facility.clone();
     }
 
     fn none(target: &Target, facility: &Facility, work: Workload, key: usize) -> Self {
@@ -130,13 +166,13 @@ impl Labelled {
     }
 
     /// Requests a second with the first `count` labels at random.
-    fn at_random(&mut self, count: usize, seconds: f64, stop: &AtomicBool) -> Result<f64, LabError> {
+    pub fn at_random(&mut self, count: usize, seconds: f64, stop: &AtomicBool) -> Result<f64, LabError> {
         let mut random = Random(count as u64);
         self.rate(|elapsed| (elapsed < seconds).then(|| random.below(count)), stop)
     }
 
     /// Requests a second with each of these labels once.
-    fn once(&mut self, labels: std::ops::Range<usize>, stop: &AtomicBool) -> Result<f64, LabError> {
+    pub fn once(&mut self, labels: std::ops::Range<usize>, stop: &AtomicBool) -> Result<f64, LabError> {
         let mut labels = labels;
         self.rate(|_| labels.next(), stop)
     }

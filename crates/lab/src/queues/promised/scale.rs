@@ -1,10 +1,11 @@
-//! One process with more threads, tickets, cards and keys than one: what each further one gives, and what it costs.
+//! One process with more threads, tickets, cards and keys than one: what each further one gives, and what it costs. How
+//! rates grow with them is measured in [`growth`].
 
 use super::labels::labels;
-use super::{Effort, Group, home_of, in_turn, of_groups, one};
+use super::{Effort, Group, growth, home_of, in_turn, of_groups, one};
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::kit::machine::processors_online;
-use crate::kit::statistics::{compare, median};
+use crate::kit::statistics::compare;
 use crate::load::operation::{Mac, Operation};
 use crate::load::target::{Needs, Target};
 use crate::load::{Interface, LabError, LoadOutcome, Workload};
@@ -17,10 +18,6 @@ use wire::verb::Verb;
 const JOBS: usize = 64;
 /// Cards that tickets are spread over.
 const CARDS: usize = 8;
-/// Upper bound of cards and threads that growth is measured with.
-const CARDS_MAX: usize = 12;
-/// Processors from which on growth is measured.
-const PROCESSORS_MIN: usize = 4;
 /// Rounds at most.
 const ROUNDS_MAX: usize = 5;
 
@@ -31,12 +28,8 @@ const LOADS: [(&str, Operation); 2] = [
 ];
 
 /// The groups, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 4] = [
-    ("threads of one process", threads),
-    ("tickets over cards", tickets),
-    ("keys under labels", labels),
-    ("growth with threads and cards", growth),
-];
+const GROUPS: [(&str, Group); 3] =
+    [("threads of one process", threads), ("tickets over cards", tickets), ("keys under labels", labels)];
 
 /// Rounds and seconds with which the rows are measured.
 pub(crate) fn effort(options: &Options) -> Effort {
@@ -52,7 +45,11 @@ pub(crate) fn run(
     stop: &Arc<AtomicBool>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>, LabError> {
-    of_groups(&GROUPS, Part::Scale, effort(options), options, stop, progress)
+    let effort = effort(options);
+    let mut rows = of_groups(&GROUPS, Part::Scale, effort, options, stop, progress)?;
+    let grown = growth::run(effort, options, stop, progress)?;
+    rows.extend(grown.into_iter().map(|row| Measure { part: Part::Scale, ..row }));
+    Ok(rows)
 }
 
 fn work(effort: Effort, operation: Operation, threads: usize, jobs: usize) -> Workload {
@@ -65,7 +62,7 @@ fn home(coprocessors: usize, stop: &Arc<AtomicBool>) -> Result<(Target, Facility
 }
 
 /// The first `count` cards, which are all coprocessors here.
-fn first_cards(facility: &Facility, count: usize) -> Facility {
+pub(super) fn first_cards(facility: &Facility, count: usize) -> Facility {
     facility.with_selection(Selection { cards: Some((1 << count) - 1), ..Selection::default() })
 }
 
@@ -114,35 +111,4 @@ fn tickets(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabEr
 /// Answers for each second of the calling threads' processor time.
 fn per_caller_second(outcome: &LoadOutcome) -> f64 {
     if outcome.caller_s > 0.0 { outcome.operations as f64 / outcome.caller_s } else { 0.0 }
-}
-
-/// One to twelve cards with as many threads, as a share of as many times what one gives; as far as there is a processor
-/// for each. On fewer than four processors a remark.
-fn growth(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
-    let processors = processors_online();
-    if processors < PROCESSORS_MIN {
-        let text =
-            format!("growth with threads and cards needs {PROCESSORS_MIN} processors; here are {processors}");
-        return Ok(vec![Measure::note(&text, "not measured")]);
-    }
-    // A thread and a card each have a processor of their own.
-    let most = (processors / 2).min(CARDS_MAX);
-    let (mut target, facility) = home(most, stop)?;
-    let mut rows = Vec::new();
-    for (name, operation) in LOADS {
-        let mut rate = |count: usize| -> Result<Vec<f64>, LabError> {
-            let facility = first_cards(&facility, count);
-            let work = work(effort, operation, count, count * JOBS);
-            (0..effort.rounds).map(|_| Ok(one(&mut target, &facility, &work)?.ops_per_s)).collect()
-        };
-        let one = median(&rate(1)?);
-        for count in 2..=most {
-            let case = format!("{name}, one process, {count} threads on {count} cards");
-            let promise = (count <= CARDS).then_some(Promise::RatioAtLeast(0.8));
-            let row = Measure::alone(&case, "ops/s", &rate(count)?, promise);
-            let row = row.beside(&format!("{count} times one thread on one card"), count as f64 * one);
-            rows.push(row.bounded_by("processors, shared caches"));
-        }
-    }
-    Ok(rows)
 }
