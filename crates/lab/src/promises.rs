@@ -45,7 +45,8 @@ impl std::ops::Deref for Measures {
 
 /// What grows in the rows of growth, whichever part of the house they are of.
 fn series() -> Vec<Series> {
-    queues::promised::growth::SERIES.to_vec()
+    let of_cards = queues::promised::growth::SERIES.into_iter();
+    of_cards.chain(tls::promised::growth::SERIES).chain(ipsec::promised::growth::SERIES).collect()
 }
 
 /// Runs the measures that the options ask for; `progress` is told the name of the next.
@@ -81,6 +82,8 @@ pub fn run(
     }
     if options.has(Part::Scale) {
         rows.extend(queues::promised::scale::run(options, stop, progress)?);
+        rows.extend(tls::promised::grow(options, stop, progress)?);
+        rows.extend(ipsec::promised::grow(options, stop, progress)?);
     }
     if options.has(Part::Kills) && options.filter.is_none() {
         rows.extend(faults::run(options.kill_seconds, stop, progress)?);

@@ -11,8 +11,13 @@ fn rows(group: &str) -> Vec<Value> {
 }
 
 fn rows_of(part: &str, group: &str) -> Vec<Value> {
+    rows_in(part, group, "0.004")
+}
+
+/// As [`rows_of`], with sides that work so many seconds.
+fn rows_in(part: &str, group: &str, seconds: &str) -> Vec<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_cryptand-lab"))
-        .args(["bench", "--only", part, "--rounds", "1", "--seconds", "0.004", "--json", "--filter", group])
+        .args(["bench", "--only", part, "--rounds", "1", "--seconds", seconds, "--json", "--filter", group])
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -115,6 +120,32 @@ fn growth_is_measured_in_each_way_and_says_what_needs_more_processors() {
         let says = |text: &str| said.iter().all(|said| said.contains(text));
         assert!(processors >= 4 || says("growth needs 4 processors"), "{said:?}");
         assert!(processors >= 12 || says("callers on 12 cards: "), "{said:?}");
+    }
+}
+
+#[test]
+fn the_terminator_and_ipsec_grow_with_loops_threads_and_sas() {
+    let processors = std::thread::available_parallelism().unwrap().get();
+    // Handshakes in flight take long where others use the machine too.
+    for (group, kinds, seconds) in [
+        ("growth of the TLS terminator", 2, "0.3"),
+        ("growth of IPsec: threads with an SA each", 4, "0.004"),
+        ("growth of IPsec: tunnels", 1, "0.05"),
+    ] {
+        let (remarks, rows): (Vec<Value>, Vec<Value>) =
+            rows_in("scale", group, seconds).into_iter().partition(|row| row["unit"] == "");
+        if rows[0]["bound"].as_str().unwrap().contains("namespaces") {
+            continue;
+        }
+        assert_eq!(rows.len() % kinds, 0, "{rows:?}");
+        for rows in rows.chunks(rows.len() / kinds) {
+            has_figures(&rows[0]);
+            assert_eq!(rows.len() == 1, processors == 1, "{group}");
+            rows[1..].iter().for_each(is_compared);
+        }
+        let used = |row: &Value| row["bound"].as_str().unwrap().contains("processors in use: ");
+        assert!(rows.iter().all(used), "{rows:?}");
+        assert_eq!(remarks.is_empty(), processors >= 12, "{group} on {processors} processors");
     }
 }
 

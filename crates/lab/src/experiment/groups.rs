@@ -47,6 +47,24 @@ pub(crate) fn measure<G>(
     Ok(rows)
 }
 
+/// What was measured; where that failed for want of a program or a card, a row with the reason.
+///
+/// # Errors
+/// Every other error, and all after an interrupt.
+pub(crate) fn or_why(
+    part: Part,
+    name: &str,
+    stop: &AtomicBool,
+    measured: Result<Vec<Measure>, LabError>,
+) -> Result<Vec<Measure>, LabError> {
+    match measured {
+        Err(LabError::Program(why)) if !stop.load(Ordering::Relaxed) => {
+            Ok(vec![Measure { part, ..failed(name, &why) }])
+        }
+        measured => measured,
+    }
+}
+
 /// The row of a group that could not be measured: a promise that is not kept, with the reason.
 fn failed(name: &str, why: &str) -> Measure {
     Measure::alone(&format!("{name}: not measured"), "-", &[0.0], Some(Promise::Above(0.0))).bounded_by(why)
@@ -81,6 +99,12 @@ pub(crate) mod tests {
         let rows = measure(Part::Tls, groups(), &stop, &mut one).unwrap();
         assert!(!rows[0].is_kept() && !rows[0].is_note() && rows[0].bound.contains("driver"), "{rows:?}");
         assert!(rows.len() == 2 && rows[1].is_kept() && rows.iter().all(|row| row.part == Part::Tls));
+        let missing = |stop| {
+            or_why(Part::Scale, "resumed", &stop, Err(LabError::Program("openssl is not here".to_owned())))
+        };
+        let rows = missing(AtomicBool::new(false)).unwrap();
+        assert!(!rows[0].is_kept() && rows[0].part == Part::Scale && rows[0].bound.contains("openssl"));
+        assert!(missing(AtomicBool::new(true)).is_err());
         // An interrupt ends the programs, and that is no failure of the programs.
         stop.store(true, Ordering::Relaxed);
         assert!(measure(Part::Tls, groups(), &stop, &mut one).is_err());

@@ -197,7 +197,7 @@ impl Sealer {
     fn new(suite: Suite) -> Result<Self, LabError> {
         let refused = |cause: &dyn std::fmt::Debug| LabError::Program(format!("packets of ESP: {cause:?}"));
         let engine = Engine::new(engine::Options::default()).map_err(|cause| refused(&cause))?;
-        let (encryption, integrity) = suite.keys(true);
+        let (encryption, integrity) = suite.keys(true, 0);
         let keys = KeyBytes { encryption: &encryption, integrity: &integrity };
         let ends = (End::A.outer(), End::B.outer());
         let parameters = SaParameters::tunnel(SPIS[0], Direction::Out, suite.of_library(), keys, ends);
@@ -264,7 +264,7 @@ mod tests {
             let mut sealed = sealer.seal(3);
             assert_eq!(sealed.len(), 3);
             let engine = Engine::new(engine::Options::default()).unwrap();
-            let (encryption, integrity) = suite.keys(true);
+            let (encryption, integrity) = suite.keys(true, 0);
             let keys = KeyBytes { encryption: &encryption, integrity: &integrity };
             let ends = (End::A.outer(), End::B.outer());
             let parameters = SaParameters::tunnel(SPIS[0], Direction::In, suite.of_library(), keys, ends);

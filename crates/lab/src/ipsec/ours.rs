@@ -8,6 +8,7 @@ use serde::Deserialize;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -19,7 +20,7 @@ use wire::control::LEVEL_VARIABLE;
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// The line that the data plane prints once it serves.
 const READY: &str = "ready";
-/// SPIs of the SAs from the first end and from the second.
+/// SPIs of the first SAs from the first end and from the second; those of further ones follow.
 pub(super) const SPIS: [u32; 2] = [0x1001, 0x2002];
 /// Names of the data plane's log in its folder, and of its status socket.
 const LOG: &str = "log";
@@ -92,12 +93,12 @@ fn log(folder: &Path, end: End) -> PathBuf {
     folder.join(format!("{LOG}-{}", end.name()))
 }
 
-/// Starts our data plane at both ends, with `threads` threads each, held to a level if one is given.
+/// Starts our data plane at both ends, with `sas` SAs and `threads` threads each, held to a level if one is given.
 pub(super) fn start(
     pair: &mut Pair,
     ours: &Ours,
     folder: &Path,
-    suite: Suite,
+    (suite, sas): (Suite, usize),
     (threads, level): (usize, Option<&str>),
 ) -> Result<Vec<(u32, End)>, LabError> {
     let mut planes = Vec::new();
@@ -125,7 +126,7 @@ pub(super) fn start(
         }
         planes.push((pid, end));
         let commands = folder.join(format!("xfrm-{}", end.name()));
-        write(&commands, &text(end, suite, true))?;
+        write(&commands, &text(end, suite, sas, true))?;
         let (library, place) =
             (format!("LD_PRELOAD={}", ours.library.display()), format!("CRYPTAND_ESP={}", own.display()));
         let commands = commands.display().to_string();
@@ -138,7 +139,7 @@ pub(super) fn start(
 pub(super) fn of_the_kernel(pair: &Pair, folder: &Path, suite: Suite) -> Result<Vec<(u32, End)>, LabError> {
     for end in End::BOTH {
         let commands = folder.join(format!("xfrm-{}", end.name()));
-        write(&commands, &text(end, suite, false))?;
+        write(&commands, &text(end, suite, 1, false))?;
         pair.ip(end, ["-batch", &commands.display().to_string()]).map_err(|error| match error {
             NamespaceError::Refused { why, .. } => LabError::Program(format!(
                 "its kernel refuses SAs of ESP: {}",
@@ -153,27 +154,38 @@ pub(super) fn of_the_kernel(pair: &Pair, folder: &Path, suite: Suite) -> Result<
     Ok(Vec::new())
 }
 
-/// The input of `ip -batch` at an end: an SA and a policy for each direction. With `in_udp`, ESP is encapsulated in UDP
+/// The address within a tunnel that an SA has at an end.
+pub(super) fn inner(end: End, sa: usize) -> IpAddr {
+    match end.inner() {
+        IpAddr::V4(address) => {
+            let [first, second, third, last] = address.octets();
+            IpAddr::from([first, second, third + sa as u8, last])
+        }
+        address => address,
+    }
+}
+
+/// The input of `ip -batch` at an end: SAs and policies for each direction. With `in_udp`, ESP is encapsulated in UDP
 /// as strongSwan's libipsec does, for a socket that receives it.
-fn text(end: End, suite: Suite, in_udp: bool) -> String {
+fn text(end: End, suite: Suite, sas: usize, in_udp: bool) -> String {
     let mut text = String::new();
-    for from in End::BOTH {
+    for (from, sa) in End::BOTH.into_iter().flat_map(|from| (0..sas).map(move |sa| (from, sa))) {
         let (source, destination) = (from.outer(), from.other().outer());
-        let spi = SPIS[usize::from(from == End::B)];
-        let algorithms = suite.algorithms(from == End::A);
+        let (spi, request) = (SPIS[usize::from(from == End::B)] + sa as u32, sa + 1);
+        let algorithms = suite.algorithms(from == End::A, sa);
         let encapsulation = if in_udp { " encap espinudp 4500 4500 0.0.0.0" } else { "" };
         let _ = writeln!(
             text,
-            "xfrm state add src {source} dst {destination} proto esp spi {spi:#x} reqid 1 mode tunnel replay-window 32 \
+            "xfrm state add src {source} dst {destination} proto esp spi {spi:#x} reqid {request} mode tunnel replay-window 32 \
              {algorithms}{encapsulation}"
         );
         let directions: &[&str] = if from == end { &["out"] } else { &["in", "fwd"] };
-        let (inner, there) = (from.inner(), from.other().inner());
+        let (inner, there) = (inner(from, sa), inner(from.other(), sa));
         for direction in directions {
             let _ = writeln!(
                 text,
                 "xfrm policy add src {inner}/32 dst {there}/32 dir {direction} tmpl src {source} dst {destination} proto esp \
-                 reqid 1 mode tunnel"
+                 reqid {request} mode tunnel"
             );
         }
     }
@@ -183,11 +195,12 @@ fn text(end: End, suite: Suite, in_udp: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn each_end_has_two_sas_and_its_policies() {
         for suite in Suite::ALL {
-            let (a, b) = (text(End::A, suite, true), text(End::B, suite, true));
+            let (a, b) = (text(End::A, suite, 1, true), text(End::B, suite, 1, true));
             let states = |text: &str| -> Vec<String> {
                 text.lines().filter(|line| line.starts_with("xfrm state")).map(str::to_owned).collect()
             };
@@ -201,5 +214,16 @@ mod tests {
                 assert!(text.contains(out) && text.matches("xfrm policy add").count() == 3, "{text}");
             }
         }
+    }
+
+    #[test]
+    fn several_sas_have_addresses_numbers_and_keys_of_their_own() {
+        let text = text(End::A, Suite::Gcm, 3, true);
+        let states: Vec<&str> = text.lines().filter(|line| line.starts_with("xfrm state")).collect();
+        let keys: BTreeSet<_> =
+            states.iter().filter_map(|line| line.split(' ').find(|word| word.len() == 42)).collect();
+        assert_eq!((states.len(), keys.len()), (6, 6), "{text}");
+        assert!(states[2].contains("spi 0x1003 reqid 3 "), "{text}");
+        assert!(text.contains("policy add src 10.99.2.1/32 dst 10.99.2.2/32 dir out"), "{text}");
     }
 }

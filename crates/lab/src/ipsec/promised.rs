@@ -8,6 +8,7 @@
 mod batches;
 mod engine;
 mod floods;
+pub(crate) mod growth;
 mod rows;
 mod shares;
 mod sides;
@@ -50,6 +51,12 @@ const GROUPS: [(&str, Group); 16] = [
     ("where a packet's time goes", shares::shares),
 ];
 
+/// The groups of rows of growth.
+const GROWTH: [(&str, Group); 2] = [
+    ("growth of IPsec: threads with an SA each, in process", growth::in_process),
+    ("growth of IPsec: tunnels with several SAs and threads", growth::tunnels),
+];
+
 /// Measures the groups that the filter wants. A group that cannot run is a row that says why.
 ///
 /// # Errors
@@ -59,12 +66,34 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>, LabError> {
-    let wanted = groups::wanted(&GROUPS, options);
+    of_groups(Part::Ipsec, &GROUPS, options, stop, progress)
+}
+
+/// Measures how rates grow with threads and SAs.
+///
+/// # Errors
+/// As [`run`].
+pub fn grow(
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    of_groups(Part::Scale, &GROWTH, options, stop, progress)
+}
+
+fn of_groups(
+    part: Part,
+    groups: &[(&'static str, Group)],
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    let wanted = groups::wanted(groups, options);
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
     let bench = Bench { desk: Desk::new()?, effort: effort(options), stop: Arc::clone(stop) };
-    groups::measure(Part::Ipsec, wanted, stop, &mut |name, group| {
+    groups::measure(part, wanted, stop, &mut |name, group| {
         progress(&format!("IPsec: {name}"));
         group(&bench)
     })
@@ -95,6 +124,7 @@ mod tests {
     #[test]
     fn groups_are_found_by_words_of_their_own() {
         assert!(groups::tests::are_found_by_words_of_their_own(&GROUPS));
+        assert!(groups::tests::are_found_by_words_of_their_own(&GROWTH));
     }
 
     #[test]

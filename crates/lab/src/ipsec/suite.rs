@@ -1,6 +1,11 @@
 //! Suites as programs name them, with keys that are worth nothing.
 
+use crate::load::keys::test_bytes;
 use serde::{Deserialize, Serialize};
+
+/// Streams of test bytes that keys are made of.
+const ENCRYPTION: u64 = 0xE2C;
+const INTEGRITY: u64 = 0x1A7;
 
 /// A suite that all compared programs have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,20 +56,17 @@ impl Suite {
         }
     }
 
-    /// The cipher's key with its salt at the end, and the key of the MAC, of the SA from the first end or from the
+    /// The cipher's key with its salt at the end, and the key of the MAC, of an SA from the first end or from the
     /// second.
-    pub fn keys(self, from_first: bool) -> (Vec<u8>, Vec<u8>) {
-        let key = |bytes: usize, of: u8| {
-            let byte = |at: usize| of.wrapping_add(at as u8 * 7) ^ if from_first { 0 } else { 0x5a };
-            (0..bytes).map(byte).collect()
-        };
+    pub fn keys(self, from_first: bool, sa: usize) -> (Vec<u8>, Vec<u8>) {
+        let key = |what, bytes| test_bytes(what, 2 * sa + usize::from(!from_first), bytes);
         let suite = self.of_library();
-        (key(suite.encryption_key_bytes(), 1), key(suite.integrity_key_bytes(), 101))
+        (key(ENCRYPTION, suite.encryption_key_bytes()), key(INTEGRITY, suite.integrity_key_bytes()))
     }
 
     /// Algorithms and keys in the syntax of `ip xfrm state`, of the SA from the first end or from the second.
-    pub fn algorithms(self, from_first: bool) -> String {
-        let (encryption, integrity) = self.keys(from_first);
+    pub fn algorithms(self, from_first: bool, sa: usize) -> String {
+        let (encryption, integrity) = self.keys(from_first, sa);
         let hex = |key: &[u8]| key.iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"));
         let (encryption, integrity) = (hex(&encryption), hex(&integrity));
         let cbc = |cipher: &str, hash: &str, bits: usize| {
@@ -91,8 +93,8 @@ mod tests {
             (Suite::CbcSha256, &[16, 32]),
             (Suite::TdesSha1, &[24, 20]),
         ] {
-            let text = suite.algorithms(true);
-            assert_ne!(text, suite.algorithms(false));
+            let text = suite.algorithms(true, 0);
+            assert_ne!(text, suite.algorithms(false, 0));
             let keys: Vec<_> = text.split(' ').filter_map(|word| word.strip_prefix("0x")).collect();
             assert_eq!(keys.iter().map(|key| key.len() / 2).collect::<Vec<_>>(), lengths);
         }

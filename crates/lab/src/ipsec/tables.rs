@@ -107,7 +107,7 @@ impl Way {
     const fn kind(self) -> TunnelKind {
         match self {
             Self::Without => TunnelKind::Plain,
-            Self::Portable(suite) => TunnelKind::Ours { suite, threads: 1, level: Some("portable") },
+            Self::Portable(suite) => TunnelKind::Ours { suite, threads: 1, sas: 1, level: Some("portable") },
             Self::Best(suite) => TunnelKind::ours(suite),
         }
     }

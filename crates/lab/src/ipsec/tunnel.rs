@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 use traffic::command::{Itself, PORT, Serve};
 use traffic::namespaces::{End, NamespaceError, Options as PairOptions, Pair};
@@ -44,6 +45,8 @@ pub enum TunnelKind {
         suite: Suite,
         /// Threads of each end.
         threads: usize,
+        /// SAs from each end, each between addresses of its own.
+        sas: usize,
         /// Level that the engine is held to; none for the machine's best.
         level: Option<&'static str>,
     },
@@ -56,7 +59,7 @@ pub enum TunnelKind {
 impl TunnelKind {
     /// Our data plane with a suite, one thread at each end, at the machine's best level.
     pub const fn ours(suite: Suite) -> Self {
-        Self::Ours { suite, threads: 1, level: None }
+        Self::Ours { suite, threads: 1, sas: 1, level: None }
     }
 
     /// The name for people.
@@ -64,16 +67,25 @@ impl TunnelKind {
         match self {
             Self::Plain => "no tunnel".to_owned(),
             Self::Kernel(suite) => format!("the kernel's ESP, {}", suite.name()),
-            Self::Ours { suite, threads, level } => {
+            Self::Ours { suite, threads, sas, level } => {
                 let threads = if threads == 1 { String::new() } else { format!(", {threads} threads") };
+                let sas = if sas == 1 { String::new() } else { format!(", {sas} SAs") };
                 format!(
-                    "ours, {}{threads}{}",
+                    "ours, {}{threads}{sas}{}",
                     suite.name(),
                     level.map_or(String::new(), |level| format!(", {level}"))
                 )
             }
             Self::Libipsec(suite) => format!("strongSwan libipsec, {}", suite.name()),
             Self::Wireguard => "wireguard-go".to_owned(),
+        }
+    }
+
+    /// Number of SAs from each end.
+    const fn sas(self) -> usize {
+        match self {
+            Self::Ours { sas, .. } => sas,
+            Self::Plain | Self::Kernel(_) | Self::Libipsec(_) | Self::Wireguard => 1,
         }
     }
 
@@ -92,7 +104,8 @@ pub struct Tunnel {
     /// Processes of the data planes, of the first and the second end.
     planes: Vec<(u32, End)>,
     server: u32,
-    target: SocketAddr,
+    /// The server's addresses, one for each SA.
+    targets: Vec<SocketAddr>,
 }
 
 impl Tunnel {
@@ -108,8 +121,8 @@ impl Tunnel {
             for end in End::BOTH {
                 // The tunnel of a suite has the address on the interface where its packets are made; wireguard-go has
                 // it on its device.
-                let address = format!("{}/32", end.inner());
-                if kind != TunnelKind::Wireguard {
+                for sa in (0..kind.sas()).filter(|_| kind != TunnelKind::Wireguard) {
+                    let address = format!("{}/32", ours::inner(end, sa));
                     pair.ip(end, ["address", "add", &address, "dev", "lo"]).map_err(refused)?;
                 }
             }
@@ -117,8 +130,8 @@ impl Tunnel {
         let planes = match kind {
             TunnelKind::Plain => Vec::new(),
             TunnelKind::Kernel(suite) => ours::of_the_kernel(&pair, &folder, suite)?,
-            TunnelKind::Ours { suite, threads, level } => {
-                ours::start(&mut pair, desk.ours()?, &folder, suite, (threads, level))?
+            TunnelKind::Ours { suite, threads, sas, level } => {
+                ours::start(&mut pair, desk.ours()?, &folder, (suite, sas), (threads, level))?
             }
             TunnelKind::Libipsec(suite) => strongswan::start(&mut pair, desk.strongswan()?, &folder, suite)?,
             TunnelKind::Wireguard => wireguard::start(&mut pair, desk.wireguard()?)?,
@@ -138,8 +151,9 @@ impl Tunnel {
         if said.is_empty() {
             return Err(LabError::Program("the server of the workloads ended before it served".to_owned()));
         }
-        let there = if kind == TunnelKind::Plain { End::B.outer() } else { End::B.inner() };
-        Ok(Self { pair, kind, folder, planes, server, target: SocketAddr::from((there, PORT)) })
+        let there = |sa| if kind == TunnelKind::Plain { End::B.outer() } else { ours::inner(End::B, sa) };
+        let targets = (0..kind.sas()).map(|sa| SocketAddr::from((there(sa), PORT))).collect();
+        Ok(Self { pair, kind, folder, planes, server, targets })
     }
 
     /// The kind of this tunnel.
@@ -180,7 +194,7 @@ impl Tunnel {
     /// # Errors
     /// [`LabError::Program`] where the load fails, [`LabError::Interrupted`].
     pub fn drive(&self, load: &Load, stop: &AtomicBool) -> Result<Report, LabError> {
-        self.run(load, self.booked().collect(), stop)
+        self.run(load, self.targets[0], self.booked().collect(), stop)
     }
 
     /// As [`Tunnel::drive`], with the server booked beside the data planes, as [`SERVER`].
@@ -188,7 +202,28 @@ impl Tunnel {
     /// # Errors
     /// As [`Tunnel::drive`].
     pub fn drive_booking_both_ends(&self, load: &Load, stop: &AtomicBool) -> Result<Report, LabError> {
-        self.run(load, self.booked().chain([format!("{}={SERVER}", self.server)]).collect(), stop)
+        self.run(load, self.targets[0], self.both_ends(), stop)
+    }
+
+    /// Drives a load through each SA at once, by a process for each; books as [`Tunnel::drive_booking_both_ends`] does.
+    /// Gives the report of each SA.
+    ///
+    /// # Errors
+    /// As [`Tunnel::drive`].
+    pub fn drive_each(&self, load: &Load, stop: &AtomicBool) -> Result<Vec<Report>, LabError> {
+        thread::scope(|scope| {
+            let run = |target: &SocketAddr| {
+                let target = *target;
+                scope.spawn(move || self.run(load, target, self.both_ends(), stop))
+            };
+            let running: Vec<_> = self.targets.iter().map(run).collect();
+            let joined = running.into_iter().map(|thread| thread.join());
+            joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    }
+
+    fn both_ends(&self) -> Vec<String> {
+        self.booked().chain([format!("{}={SERVER}", self.server)]).collect()
     }
 
     fn booked(&self) -> impl Iterator<Item = String> {
@@ -196,10 +231,15 @@ impl Tunnel {
         End::BOTH.into_iter().flat_map(of)
     }
 
-    fn run(&self, load: &Load, pid: Vec<String>, stop: &AtomicBool) -> Result<Report, LabError> {
+    fn run(
+        &self,
+        load: &Load,
+        target: SocketAddr,
+        pid: Vec<String>,
+        stop: &AtomicBool,
+    ) -> Result<Report, LabError> {
         let what = "put load on a tunnel";
-        let load =
-            Load { target: self.target.to_string(), pid, wait: FIRST_SECONDS, json: true, ..load.clone() };
+        let load = Load { target: target.to_string(), pid, wait: FIRST_SECONDS, json: true, ..load.clone() };
         let mut command = self.pair.command(End::A, own()?);
         let output = command.env(DRIVE, child::line(what, &load)?).stdin(Stdio::null()).output();
         let output = output.map_err(LabError::io(what))?;
@@ -254,7 +294,7 @@ pub(super) fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> Result<T, La
         if begin.elapsed() >= START_MAX {
             return Err(LabError::Program(format!("{what} was not there within {} s", START_MAX.as_secs())));
         }
-        std::thread::sleep(LOOK);
+        thread::sleep(LOOK);
     }
 }
 

@@ -4,6 +4,7 @@
 //! Server and cards are bound to one processor, the driver to another. Sides run in turn; a side's figure is
 //! transactions for each second of processor time that server and cards took together, as the kernel booked it.
 
+pub(crate) mod growth;
 mod handshakes;
 mod many;
 mod rest;
@@ -45,6 +46,9 @@ const GROUPS: [(&str, Group); 14] = [
     ("where the time goes", shares::shares),
 ];
 
+/// The groups of rows of growth.
+const GROWTH: [(&str, Group); 1] = [("growth of the TLS terminator", growth::loops)];
+
 /// Measures the groups that the filter wants. A group that cannot run is a row that says why.
 ///
 /// # Errors
@@ -54,13 +58,36 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>, LabError> {
-    let wanted = groups::wanted(&GROUPS, options);
+    of_groups(Part::Tls, &GROUPS, options, stop, progress)
+}
+
+/// Measures how rates grow with a server's loops.
+///
+/// # Errors
+/// As [`run`], but programs and cards that cannot be had are a row that says why.
+pub fn grow(
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    let measured = of_groups(Part::Scale, &GROWTH, options, stop, progress);
+    groups::or_why(Part::Scale, GROWTH[0].0, stop, measured)
+}
+
+fn of_groups(
+    part: Part,
+    groups: &[(&'static str, Group)],
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    let wanted = groups::wanted(groups, options);
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
     progress("TLS: keys and certificates");
     let mut bench = Bench::new(Desk::new()?, effort(options), stop)?;
-    groups::measure(Part::Tls, wanted, stop, &mut |name, group| {
+    groups::measure(part, wanted, stop, &mut |name, group| {
         progress(name);
         group(&mut bench)
     })
@@ -90,6 +117,7 @@ mod tests {
     #[test]
     fn groups_are_found_by_words_of_their_own() {
         assert!(groups::tests::are_found_by_words_of_their_own(&GROUPS));
+        assert!(groups::tests::are_found_by_words_of_their_own(&GROWTH));
     }
 
     #[test]

@@ -13,7 +13,7 @@ const SMALL_RATE: f64 = 20_000.0;
 /// Lengths of datagrams, in bytes.
 const SIZES: [u32; 5] = [64, 256, 512, 1024, 1372];
 
-fn load(workload: Workload) -> Load {
+pub(super) fn load(workload: Workload) -> Load {
     Load { workload, ..Load::default() }
 }
 
@@ -188,7 +188,7 @@ pub(super) fn sizes(bench: &Bench) -> Result<Vec<Measure>, LabError> {
 
 /// Two connections over one SA, which one or two threads of each end carry.
 pub(super) fn threads(bench: &Bench) -> Result<Vec<Measure>, LabError> {
-    let kind = |threads| TunnelKind::Ours { suite: Suite::Gcm, threads, level: None };
+    let kind = |threads| TunnelKind::Ours { suite: Suite::Gcm, threads, sas: 1, level: None };
     let load = Load { connections: 8, threads: 2, ..load(Workload::Stream) };
     let sides = bench.sides(&[kind(2), kind(1)], &load)?;
     let (two, one) = (ours(&sides)?, of(&sides, kind(1)));
