@@ -417,6 +417,18 @@ impl Pool {
         self.read().iter().any(serves)
     }
 
+    /// Whether a queue that serves this has a free slot, and a block if it needs one.
+    fn has_room(&self, want: &Want) -> bool {
+        let bytes = if want.long { usize::MAX } else { 0 };
+        let serves = |attached: &Arc<Attached>| {
+            attached.domain == want.domain
+                && !attached.is_of_no_use(&self.roster)
+                && attached.has_place_for(want)
+                && want.admits(attached.card, attached.personality)
+        };
+        self.read().iter().any(|attached| serves(attached) && !attached.is_full(bytes))
+    }
+
     /// Whether a queue is one of these.
     pub fn has(&self, attached: &Arc<Attached>) -> bool {
         self.read().iter().any(|own| Arc::ptr_eq(own, attached))

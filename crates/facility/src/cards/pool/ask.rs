@@ -43,7 +43,8 @@ pub(super) enum More {
 impl Pool {
     /// Attaches one more queue: to a card that serves and has none yet, or, if no queue can be used and all cards
     /// have one, another queue to the card with the fewest. False if the bounds or the cards allow none. True also
-    /// where another thread has made one meanwhile, so that there are more than the `queues` of before.
+    /// where another thread has made one meanwhile, so that there are more than the `queues` of before, and the request
+    /// has room: the other thread's may be to another card, or have no blocks.
     pub(super) fn widen(
         &self,
         connection: &Connection,
@@ -62,7 +63,7 @@ impl Pool {
             let wait = if more == More::WithKeys { KEYS_WAIT } else { NEEDED_WAIT };
             (self.roster.rows(), wait)
         };
-        if more == More::Any && self.queues() > queues {
+        if more == More::Any && self.queues() > queues && self.has_room(want) {
             return Ok(true);
         }
         let mut again = true;
