@@ -404,7 +404,8 @@ pub enum Key {
         /// With the first part of an AES or HMAC key: how many parts it needs at least
         #[arg(long, value_name = "N", requires = "kind", value_parser = clap::value_parser!(u8).range(2..=3))]
         parts: Option<u8>,
-        /// The check value of this part on its sheet: another part is refused
+        /// The check value of this part on its sheet, of 2 to 8 bytes: another part is refused. Of AES it may be the
+        /// CMAC of a block of zeros or, on older sheets, ENC-ZERO
         #[arg(long, value_name = "HEX")]
         check_value: Option<String>,
         /// Domain whose master key wraps it
@@ -475,7 +476,8 @@ pub enum Key {
         /// Domain of the key
         #[arg(long, default_value_t = 0)]
         domain: u16,
-        /// The partner's check value: the first 6 or 8 hexadecimal digits of a block of zeros, encrypted under the key
+        /// The partner's check value, its first 4 to 16 hexadecimal digits: of AES the CMAC of a block of zeros, or
+        /// ENC-ZERO, a block of zeros encrypted, as of DES; the answer says which
         #[arg(long, value_name = "HEX", conflicts_with_all = ["random", "pattern"])]
         check_value: Option<String>,
         /// The random number that the partner's Key_Test gave with the pattern (DES keys)

@@ -3,6 +3,7 @@
 
 mod bench;
 mod cert;
+pub mod check_value;
 mod generate;
 mod import;
 mod keyblock;

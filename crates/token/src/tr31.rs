@@ -120,8 +120,8 @@ impl<'a> Tr31<'a> {
         &self.block[11..12]
     }
 
-    /// Identifiers of the optional blocks, and their lengths in characters.
-    pub fn optional_blocks(&self) -> impl Iterator<Item = Result<(&'a str, usize), Tr31Error>> + use<'a> {
+    /// Identifiers of the optional blocks, each with its whole block: identifier, length and data.
+    pub fn optional_blocks(&self) -> impl Iterator<Item = Result<(&'a str, &'a str), Tr31Error>> + use<'a> {
         let block = self.block;
         let (mut at, mut left) = (HEADER_BYTES, self.optional);
         std::iter::from_fn(move || {
@@ -130,15 +130,14 @@ impl<'a> Tr31<'a> {
                 left = 0;
                 return Some(Err(Tr31Error::Optional(at)));
             };
-            at += found.1;
+            at += found.1.len();
             Some(Ok(found))
         })
     }
 }
 
-/// Identifier and length of the optional block at an offset; none if it does not lie within the
-/// block.
-fn optional_block(block: &str, at: usize) -> Option<(&str, usize)> {
+/// The optional block at an offset, with its identifier; none if it does not lie within the block.
+fn optional_block(block: &str, at: usize) -> Option<(&str, &str)> {
     let rest = block.get(at..)?;
     let digits = |from: usize, to: usize| number(rest.as_bytes().get(from..to)?, 16);
     let (length, least) = match digits(2, 4)? {
@@ -148,7 +147,10 @@ fn optional_block(block: &str, at: usize) -> Option<(&str, usize)> {
         }
         short => (short, 4),
     };
-    (length >= least && length <= rest.len()).then_some((rest.get(..2)?, length))
+    if length < least {
+        return None;
+    }
+    Some((rest.get(..2)?, rest.get(..length)?))
 }
 
 /// A number in one to eight digits of this base, without a sign.
@@ -182,7 +184,7 @@ mod tests {
         let text = block("BK0TB00S0200", "KS0812ABPB0004000E1234", 96);
         let read = Tr31::parse(text.as_bytes()).unwrap();
         let blocks: Vec<_> = read.optional_blocks().collect();
-        assert_eq!(blocks, [Ok(("KS", 8)), Ok(("PB", 14))]);
+        assert_eq!(blocks, [Ok(("KS", "KS0812AB")), Ok(("PB", "PB0004000E1234"))]);
     }
 
     #[test]

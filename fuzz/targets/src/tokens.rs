@@ -61,7 +61,7 @@ pub fn key_token(data: &[u8]) {
 fn shown(data: &[u8]) {
     if let Ok(block) = Tr31::parse(data) {
         assert_eq!(block.length(), data.len());
-        let optional: Option<usize> = block.optional_blocks().map(|found| Some(found.ok()?.1)).sum();
+        let optional: Option<usize> = block.optional_blocks().map(|found| Some(found.ok()?.1.len())).sum();
         assert!(optional.is_some_and(|bytes| bytes + tr31::HEADER_BYTES <= data.len()));
     }
     let listed: usize = pka::sections(data).map(|section| section.bytes).sum();

@@ -2,12 +2,13 @@
 //!
 //! | need | module |
 //! |---|---|
-//! | check that a partner holds the same key | [`check`] |
+//! | check that a partner holds the same key | [`check`], [`check_value`] |
 //! | bring a clear private key in | [`import`] |
 //! | enter a key in clear parts | [`part`] |
 //! | exchange public keys with programs that do not know tokens | [`public`] |
 
 mod check;
+mod check_value;
 mod import;
 mod part;
 mod public;

@@ -17,7 +17,9 @@ pub fn fields(block: &[u8]) -> Result<Vec<Field>, String> {
     let optional: Vec<String> = read
         .optional_blocks()
         .flatten()
-        .map(|(name, length)| format!("{} ({length} characters)", named(name, OPTIONAL)))
+        .map(|(name, whole)| {
+            format!("{}{} ({} characters)", named(name, OPTIONAL), checked(whole), whole.len())
+        })
         .collect();
     if !optional.is_empty() {
         fields.push(("optional blocks", optional.join(", ")));
@@ -26,6 +28,19 @@ pub fn fields(block: &[u8]) -> Result<Vec<Field>, String> {
         .push(("key", "wrapped under a block protection key that is shared with another system".to_owned()));
     fields.push(("token", format!("{} characters", read.length())));
     Ok(fields)
+}
+
+/// Method and value of a block that is a check value; nothing of other blocks.
+fn checked(whole: &str) -> String {
+    // A length of 00 is that of a long block, which no check value fills.
+    if !matches!(whole.get(..2), Some("KC" | "KP" | "PK")) || whole.get(2..4) == Some("00") {
+        return String::new();
+    }
+    match (whole.get(4..6), whole.get(6..)) {
+        (Some("00"), Some(value)) => format!(", ENC-ZERO {value}"),
+        (Some("01"), Some(value)) => format!(", CMAC {value}"),
+        _ => String::new(),
+    }
 }
 
 /// A value with its meaning, if the meaning is known.
@@ -111,6 +126,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("KS", "key set identifier"),
     ("KV", "versions of key blocks"),
     ("PB", "padding"),
+    ("PK", "check value of an earlier protection key"),
     ("TC", "time of creation"),
     ("TS", "time stamp"),
 ];

@@ -85,19 +85,34 @@ fn check_values_are_those_that_a_partner_computes() {
         made[..3].iter().map(|byte| format!("{byte:02X}")).collect::<String>()
     };
     use openssl::symm::Cipher;
-    let aes = ecb(Cipher::aes_256_ecb(), &sample_key("DEV.AES256.DATA", 7, 32), 16);
+    let aes = sample_key("DEV.AES256.DATA", 7, 32);
+    let zeros = ecb(Cipher::aes_256_ecb(), &aes, 16);
+    let cmac: String =
+        crate::keys::check_value::cmac(&aes)[..5].iter().map(|byte| format!("{byte:02X}")).collect();
     let mut key: Vec<u8> = sample_key("DEV.TDES.DATA", 7, 16);
     key.iter_mut().for_each(|byte| *byte = (*byte & 0xFE) | u8::from((*byte >> 1).count_ones() % 2 == 0));
     let tdes = ecb(Cipher::des_ede3(), &[&key[..], &key[..8]].concat(), 8);
-    for (label, value) in [("DEV.AES256.DATA", &aes), ("DEV.TDES.DATA", &tdes)] {
-        let shown = bench.succeeds(&["key", "test", label]);
-        assert!(shown.starts_with(&format!("check value {value}\n")), "{label}: {shown}");
-        assert!(bench.succeeds(&["key", "test", label, "--check-value", value]).contains("the same key"));
+    let begins = format!("check value {}\nCMAC {cmac}\nENC-ZERO {zeros}\npattern ", &cmac[..6]);
+    assert!(bench.succeeds(&["key", "test", "DEV.AES256.DATA"]).starts_with(&begins), "{begins}");
+    let begins = format!("check value {tdes}\nENC-ZERO {tdes}\nrandom ");
+    assert!(bench.succeeds(&["key", "test", "DEV.TDES.DATA"]).starts_with(&begins), "{begins}");
+    for (label, value, is) in [
+        ("DEV.AES256.DATA", &cmac[..4], "CMAC, 2 bytes"),
+        ("DEV.AES256.DATA", &cmac[..6], "CMAC, 3 bytes"),
+        ("DEV.AES256.DATA", &cmac, "CMAC, 5 bytes"),
+        ("DEV.AES256.DATA", &format!("{cmac}000000"), "CMAC, 5 bytes of 8: cards tell no more"),
+        ("DEV.AES256.DATA", &zeros, "ENC-ZERO, 3 bytes"),
+        ("DEV.TDES.DATA", &tdes, "ENC-ZERO, 3 bytes"),
+    ] {
+        let said = bench.succeeds(&["key", "test", label, "--check-value", value]);
+        assert_eq!(said, format!("{label}: the same key ({is})\n"));
     }
-    assert!(bench.fails(&["key", "test", "DEV.TDES.DATA", "--check-value", &aes], "", 4).contains("4/1"));
-    assert!(
-        bench.fails(&["key", "test", "DEV.TDES.DATA", "--check-value", "12"], "", 2).contains("3 or 4 bytes")
-    );
+    let error = bench.fails(&["key", "test", "DEV.TDES.DATA", "--check-value", &zeros], "", 4);
+    assert!(error.contains("4/1") && error.contains(&format!("is {tdes}, not {zeros}")), "{error}");
+    for value in ["12", "112233445566778899"] {
+        let error = bench.fails(&["key", "test", "DEV.TDES.DATA", "--check-value", value], "", 2);
+        assert!(error.contains("2 to 8 bytes"), "{error}");
+    }
     // What one Key_Test gave is what another compares.
     let shown: Value =
         serde_json::from_str(&bench.succeeds(&["key", "test", "DEV.TDES.DATA", "--json"])).unwrap();

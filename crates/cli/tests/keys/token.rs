@@ -317,6 +317,13 @@ fn key_blocks_labels_and_nothing() {
         &found["fields"],
         &[("usage", "D0: enciphers data"), ("optional blocks", "KS: key set identifier (8 characters)")],
     );
+    // X9.143 has the methods of check values in digits.
+    let optional = "KC0C018B9802KP0C00B63174";
+    let block = format!("D0136K0AB00E0200{optional}{}", "AB".repeat(48));
+    let found: Value = serde_json::from_slice(&run(&["--json", "-"], block.as_bytes()).stdout).unwrap();
+    let expected = "KC: check value of the key, CMAC 8B9802 (12 characters), \
+                    KP: check value of the protection key, ENC-ZERO B63174 (12 characters)";
+    says(&found["fields"], &[("optional blocks", expected)]);
     let label = wire::Label::new("PAY.MAC.KEY1").unwrap().to_field();
     let output = run(&["--json", "-"], &label);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -2,17 +2,18 @@
 //!
 //! | value | of | made by |
 //! |---|---|---|
-//! | check value (KCV) | DES, TDES, AES | ENC-ZERO: the first bytes of a block of zeros enciphered |
+//! | check value (KCV) | DES, TDES; AES | ENC-ZERO; CMAC, and ENC-ZERO beside it ([`super::check_value`]) |
 //! | random number and pattern | DES, TDES of two parts | Key_Test |
 //! | pattern | AES; HMAC | SHA-256 of the key; SHA2VP1 |
 //!
-//! Tokens of fixed length are tested by Key_Test, those of variable length by Key_Test2.
+//! Tokens of fixed length are tested by Key_Test, those of variable length, and CMACs, by Key_Test2.
 
+use super::check_value::{CheckMethod, CheckValues, GivenCheckValue};
 use super::{complete, find};
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 use crate::prompt;
-use facility::Facility;
+use facility::{Facility, FacilityError};
 use serde_json::json;
 use token::VariableToken;
 use wire::control::Store;
@@ -22,16 +23,16 @@ use wire::verb::{
 };
 use wire::{Label, code};
 
-/// Length of a check value as it is printed, and of the longest one that is compared, in bytes.
-const SHOWN_BYTES: usize = 3;
-const CHECK_BYTES: usize = 4;
+/// Lengths of the check values that cards tell, in bytes.
+const CMAC_BYTES: usize = 5;
+const ENC_ZERO_BYTES: usize = 4;
 /// Longest pattern, in bytes: that of an HMAC key.
 const PATTERN_BYTES_MAX: usize = 16;
 
 /// The values that a partner gave for comparison.
 pub enum Given {
     Nothing,
-    CheckValue(Vec<u8>),
+    CheckValue(GivenCheckValue),
     Pattern { random: [u8; 8], pattern: Vec<u8> },
 }
 
@@ -44,7 +45,7 @@ impl Given {
         pattern: Option<&str>,
     ) -> Result<Self, Failure> {
         match (check_value, pattern) {
-            (Some(text), _) => Ok(Self::CheckValue(typed_check_value(text)?)),
+            (Some(text), _) => Ok(Self::CheckValue(GivenCheckValue::typed(text)?)),
             (None, Some(text)) => {
                 let random = random.map_or(Ok(Vec::new()), |text| bytes("--random", text))?;
                 let given = random.len();
@@ -57,16 +58,6 @@ impl Given {
             (None, None) => Ok(Self::Nothing),
         }
     }
-}
-
-/// A check value that was typed, in hexadecimal.
-pub fn typed_check_value(text: &str) -> Result<Vec<u8>, Failure> {
-    let value = bytes("--check-value", text)?;
-    if (SHOWN_BYTES..=CHECK_BYTES).contains(&value.len()) {
-        return Ok(value);
-    }
-    let text = format!("--check-value: 3 or 4 bytes are expected, and {} are given", value.len());
-    Err(Failure::Usage(text))
 }
 
 fn bytes(name: &str, text: &str) -> Result<Vec<u8>, Failure> {
@@ -92,17 +83,12 @@ pub fn run(
     // The role may permit the label and no token.
     let field = label.to_field();
     let key = Key { facility, domain, field: &field, method: Method::of(store, &token) };
-    let same = match given {
+    match given {
         Given::Nothing => {
             let values = key.values()?;
-            return if json { print_json(&values.json(label)) } else { print(&values.text()) };
+            if json { print_json(&values.json(label)) } else { print(&values.text()) }
         }
-        Given::CheckValue(value) => {
-            let found = key.check_value()?.ok_or_else(|| {
-                Failure::Usage(format!("{label}: an HMAC key has no check value; compare with --pattern"))
-            })?;
-            found.starts_with(value)
-        }
+        Given::CheckValue(value) => key.compare(label, value, json),
         Given::Pattern { random, pattern } => {
             let (wanted, expected) = (key.method.pattern_bytes(), pattern.len());
             if wanted != expected {
@@ -110,20 +96,20 @@ pub fn run(
                     "--pattern: {wanted} bytes are expected of this key, and {expected} are given"
                 )));
             }
-            match key.verifies(random, pattern) {
+            let same = match key.verifies(random, pattern) {
                 Ok(()) => true,
                 Err(Failure::Verb { codes: code::VERIFICATION_FAILED, .. }) => false,
                 Err(failure) => return Err(failure),
+            };
+            if json {
+                print_json(&json!({ "label": label.as_str(), "same": same }))?;
+            }
+            match (same, json) {
+                (false, _) => Err(key.differs()),
+                (true, false) => print(&format!("{label}: the same key\n")),
+                (true, true) => Ok(()),
             }
         }
-    };
-    if json {
-        print_json(&json!({ "label": label.as_str(), "same": same }))?;
-    }
-    match (same, json) {
-        (false, _) => Err(Failure::Verb { verb: key.method.verb(), codes: code::VERIFICATION_FAILED }),
-        (true, false) => print(&format!("{label}: the same key\n")),
-        (true, true) => Ok(()),
     }
 }
 
@@ -134,19 +120,22 @@ pub fn values(facility: &Facility, domain: u16, store: Store, token: &[u8]) -> R
 
 /// Values that identify a key and reveal nothing of it.
 pub struct Values {
-    /// Check value; none for an HMAC key.
-    pub check: Option<[u8; CHECK_BYTES]>,
+    /// Check values; none for an HMAC key.
+    pub check: CheckValues,
     /// Random number that the pattern is computed over; DES keys only.
-    random: Option<[u8; 8]>,
+    pub random: Option<[u8; 8]>,
     /// Verification pattern; none for a DES key of three parts.
     pub pattern: Option<Vec<u8>>,
 }
 
 impl Values {
-    fn named(&self) -> [(&'static str, &'static str, Option<String>); 3] {
+    fn named(&self) -> [(&'static str, &'static str, Option<String>); 5] {
         let shown = |bytes: &[u8]| prompt::to_hexadecimal(bytes);
+        let check = &self.check;
         [
-            ("check value", "check_value", self.check.map(|check| shown(&check[..SHOWN_BYTES]))),
+            ("check value", "check_value", check.customary().map(|(_, value)| shown(value))),
+            ("CMAC", "cmac", check.shown(CheckMethod::Cmac)),
+            ("ENC-ZERO", "enc_zero", check.shown(CheckMethod::EncZero)),
             ("random", "random", self.random.map(|random| shown(&random))),
             ("pattern", "pattern", self.pattern.as_deref().map(shown)),
         ]
@@ -159,7 +148,8 @@ impl Values {
     }
 
     fn json(&self, label: &Label) -> serde_json::Value {
-        let mut all = json!({ "label": label.as_str() });
+        let method = self.check.customary().map(|(method, _)| method.name());
+        let mut all = json!({ "label": label.as_str(), "check_value_method": method });
         for (_, name, value) in self.named() {
             all[name] = value.into();
         }
@@ -190,6 +180,10 @@ impl Method {
         }
     }
 
+    fn is_aes(self) -> bool {
+        matches!(self, Self::Aes | Self::AesVariable)
+    }
+
     fn verb(self) -> &'static str {
         if self.is_of_fixed_length() { "key-test" } else { "key-test2" }
     }
@@ -203,6 +197,17 @@ impl Method {
     }
 }
 
+/// What came of a request; none if the role does not permit it.
+fn permitted(outcome: Result<Vec<u8>, Failure>) -> Result<Option<Vec<u8>>, Failure> {
+    match outcome {
+        Err(
+            Failure::Verb { codes: code::ACCESS_DENIED, .. }
+            | Failure::Facility(FacilityError::Forbidden { .. }),
+        ) => Ok(None),
+        outcome => outcome.map(Some),
+    }
+}
+
 struct Key<'a> {
     facility: &'a Facility,
     domain: u16,
@@ -213,7 +218,7 @@ struct Key<'a> {
 
 impl Key<'_> {
     fn values(&self) -> Result<Values, Failure> {
-        let check = self.check_value()?;
+        let check = self.check_values()?;
         if !self.method.is_of_fixed_length() {
             let pattern = self.test2(TestProcess2::Generate, None, &[0; PATTERN_BYTES_MAX])?;
             return Ok(Values { check, random: None, pattern: Some(pattern) });
@@ -221,7 +226,7 @@ impl Key<'_> {
         // A DES key of three parts has a check value alone.
         let values = match self.test(TestProcess::Generate, None, &[0; 8], &[0; 8]) {
             Ok(values) => Some(values),
-            Err(Failure::Verb { .. }) => None,
+            Err(Failure::Verb { .. } | Failure::Facility(FacilityError::Forbidden { .. })) => None,
             Err(failure) => return Err(failure),
         };
         // The pattern of a DES key is taken over a random number; that of an AES key over the key alone.
@@ -229,19 +234,67 @@ impl Key<'_> {
         Ok(Values { check, random, pattern: values.map(|(_, pattern)| pattern.to_vec()) })
     }
 
-    fn check_value(&self) -> Result<Option<[u8; CHECK_BYTES]>, Failure> {
-        let value = match self.method {
-            Method::Hmac => return Ok(None),
-            Method::AesVariable => {
-                let method = Some(TestMethod2::EncZero);
-                self.test2(TestProcess2::Generate, method, &[0; CHECK_BYTES])?.first_chunk().copied()
-            }
-            Method::Des | Method::Aes => {
-                let algorithm = Some(TestAlgorithm::EncZero);
-                self.test(TestProcess::Generate, algorithm, &[0; 8], &[0; 8])?.1.first_chunk().copied()
-            }
+    /// The check values that cards tell this caller. Fails if the role permits none of them.
+    fn check_values(&self) -> Result<CheckValues, Failure> {
+        let mut values = CheckValues { is_aes: self.method.is_aes(), ..CheckValues::default() };
+        if self.method == Method::Hmac {
+            return Ok(values);
+        }
+        // A role may permit one of the two and not the other.
+        if values.is_aes {
+            values.cmac = permitted(self.cmac())?;
+        }
+        values.enc_zero = match values.cmac {
+            Some(_) => permitted(self.enc_zero())?,
+            None => Some(self.enc_zero()?),
         };
-        Ok(Some(value.unwrap_or_default()))
+        if values.is_aes && values.cmac.is_none() {
+            eprintln!(
+                "The CMAC, which partners compare, is not permitted to you (8/90, `key-test2-aes-cmaczero`); ENC-ZERO is."
+            );
+        }
+        Ok(values)
+    }
+
+    fn cmac(&self) -> Result<Vec<u8>, Failure> {
+        self.test2(TestProcess2::Generate, Some(TestMethod2::CmacZero), &[0; CMAC_BYTES])
+    }
+
+    fn enc_zero(&self) -> Result<Vec<u8>, Failure> {
+        if self.method == Method::AesVariable {
+            return self.test2(TestProcess2::Generate, Some(TestMethod2::EncZero), &[0; ENC_ZERO_BYTES]);
+        }
+        let algorithm = Some(TestAlgorithm::EncZero);
+        let (_, value) = self.test(TestProcess::Generate, algorithm, &[0; 8], &[0; 8])?;
+        Ok(value[..ENC_ZERO_BYTES].to_vec())
+    }
+
+    /// Compares a given check value with each one of the key, and says which it is.
+    fn compare(&self, label: &Label, given: &GivenCheckValue, json: bool) -> Result<(), Failure> {
+        if self.method == Method::Hmac {
+            let text = format!("{label}: an HMAC key has no check value; compare with --pattern");
+            return Err(Failure::Usage(text));
+        }
+        let values = self.check_values()?;
+        let found = values.is(given);
+        if json {
+            print_json(&json!({
+                "label": label.as_str(), "same": found.is_some(),
+                "method": found.map(|found| found.method.name()), "bytes": found.map(|found| found.compared),
+            }))?;
+        }
+        match (found, json) {
+            (None, _) => {
+                eprintln!("{label}: the check value is {values}, not {given}");
+                Err(self.differs())
+            }
+            (Some(found), false) => print(&format!("{label}: the same key ({found})\n")),
+            (Some(_), true) => Ok(()),
+        }
+    }
+
+    fn differs(&self) -> Failure {
+        Failure::Verb { verb: self.method.verb(), codes: code::VERIFICATION_FAILED }
     }
 
     fn verifies(&self, random: &[u8; 8], pattern: &[u8]) -> Result<(), Failure> {
@@ -269,7 +322,7 @@ impl Key<'_> {
             ..kyt::Ask::new(process)
         };
         let answered = self.facility.ask(self.domain, &ask)?;
-        complete(self.method.verb(), answered.codes())?;
+        complete("key-test", answered.codes())?;
         let value = |bytes: &[u8]| bytes.try_into().unwrap_or_default();
         Ok((value(answered.got().value_1), value(answered.got().value_2)))
     }
@@ -290,7 +343,7 @@ impl Key<'_> {
             ..kyt2::Ask::new(process)
         };
         let answered = self.facility.ask(self.domain, &ask)?;
-        complete(self.method.verb(), answered.codes())?;
+        complete("key-test2", answered.codes())?;
         Ok(answered.got().verification_pattern.to_vec())
     }
 }

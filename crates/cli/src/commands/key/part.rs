@@ -193,7 +193,7 @@ impl Entry {
 
     /// A typed part: asked for twice on a terminal, without echo.
     fn typed(&self, label: &Label, sheet: &Sheet) -> Result<Zeroizing<Vec<u8>>, Failure> {
-        let part = prompt::until_valid(|| {
+        let (part, found) = prompt::until_valid(|| {
             let digits = self.lengths(2);
             let part = self.once(&format!("Part of {label}, {digits} hexadecimal digits: "))?;
             if stdin().is_terminal() && *part != *self.once("  The same once more: ")? {
@@ -206,10 +206,11 @@ impl Entry {
                     "a part of zeros leaves the key to who typed the others".to_owned(),
                 ));
             }
-            sheet.has(self.algorithm, &part)?;
-            Ok(part)
+            let found = sheet.has(self.algorithm, &part)?;
+            Ok((part, found))
         })?;
-        eprintln!("  this part: {}", sheet::value(self.algorithm, &part)?);
+        let of_sheet = found.map(|found| format!("; that of the sheet: {found}")).unwrap_or_default();
+        eprintln!("  this part: {}{of_sheet}", sheet::value(self.algorithm, &part)?);
         Ok(part)
     }
 
