@@ -132,6 +132,11 @@ fn programs_that_link_it_run() {
     let lines: Vec<&str> = said.lines().collect();
     assert!(lines[0].len() == 16 && lines[0].bytes().all(|digit| digit.is_ascii_hexdigit()), "{said}");
     assert_eq!(lines[1..], ["pay 10 to Bob: verifies", "pay 99 to Eve: DOES NOT VERIFY"]);
+    let said = run("examples/pin.c");
+    let lines: Vec<&str> = said.lines().collect();
+    let serial = "FFFF9876543210E00001";
+    assert_eq!(lines[..2], [format!("{serial}: the PIN is right"), format!("{serial}: the PIN is WRONG")]);
+    assert_eq!(lines[2..], ["9876543210E00001: refused, 8/2050"]);
     assert_eq!(run("tests/hosts/habits.c"), "done\n");
     assert_eq!(run("tests/hosts/queries.c"), "done\n");
 }
@@ -151,7 +156,13 @@ fn texts_longer_than_a_request_are_cut() {
 fn no_access_is_outside_of_a_field_of_the_heap() {
     let installation = installation();
     let valgrind = ["valgrind", "--quiet", "--error-exitcode=1", "--undef-value-errors=no"];
-    for source in ["examples/mac.c", "tests/hosts/habits.c", "tests/hosts/queries.c", "tests/hosts/long.c"] {
+    for source in [
+        "examples/mac.c",
+        "examples/pin.c",
+        "tests/hosts/habits.c",
+        "tests/hosts/queries.c",
+        "tests/hosts/long.c",
+    ] {
         let plain = said_by(&installation, source, &SANITIZED, &[]);
         assert!(!plain.is_empty(), "{source}");
         said_by(&installation, source, &[], &valgrind);

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
-from .dukpt import AES_BYTES, TDES_BYTES, Aes, Ksn
+from .dukpt import AES_BYTES, TDES_BYTES, TDES_SHORT_BYTES, Aes, Ksn
 
 T = TypeVar("T")
 Key: TypeAlias = "str | bytes"
@@ -25,9 +25,9 @@ def aes(format: str, ksn: Ksn | None) -> Aes | None:
         return ksn
     if len(ksn) == AES_BYTES:
         return Aes(ksn, "AES-128" if format == "ISO-4" else "TDES-2")
-    if len(ksn) == TDES_BYTES:
+    if len(ksn) in (TDES_BYTES, TDES_SHORT_BYTES):
         return None
-    raise ValueError(f"ksn: expected {TDES_BYTES} bytes of TDES or {AES_BYTES} of AES, not {len(ksn)}")
+    raise ValueError(f"ksn: expected {TDES_BYTES} bytes of TDES (or {TDES_SHORT_BYTES}) or {AES_BYTES} of AES, not {len(ksn)}")
 
 
 @lru_cache(maxsize=256)
@@ -44,7 +44,7 @@ def profile(format: str, pad: str, ksn: Ksn | None) -> bytes:
     if of_aes is not None:
         return fields + of_aes.derivation_data()
     assert isinstance(ksn, bytes)
-    return fields + ksn + b" " * 14
+    return fields + ksn.rjust(TDES_BYTES, b"\xff") + b" " * 14
 
 
 def whole(block: bytes, format: str = "ISO-0") -> bytes:

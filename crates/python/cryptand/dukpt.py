@@ -7,6 +7,7 @@ derived key leaves the card.
 | bytes | method | base key |
 |---|---|---|
 | 10 | TDES, ANSI X9.24-1: 59 bits that name the initial key, 21 of the counter | KEYGENKY with UKPT |
+| 8 | the same without its first two bytes, which are FFFF | KEYGENKY with UKPT |
 | 12 | AES, ANSI X9.24-3: 8 bytes that name the initial key, 4 of the counter | DKYGENKY of AES with A-DUKPT |
 
 >>> ksn = bytes.fromhex("FFFF9876543210E00001")
@@ -22,6 +23,8 @@ from typing import TypeAlias
 
 TDES_BYTES = 10
 """Length of a key serial number of TDES."""
+TDES_SHORT_BYTES = 8
+"""Length of one of TDES without its first two bytes, which are FFFF."""
 AES_BYTES = 12
 """Length of one of AES."""
 _KINDS = {"TDES-2": (0, 128), "TDES-3": (1, 192), "AES-128": (2, 128), "AES-192": (3, 192), "AES-256": (4, 256)}
@@ -51,16 +54,16 @@ class Aes:
 
 
 Ksn: TypeAlias = "bytes | Aes"
-"""A key serial number: 10 bytes of TDES, 12 of AES, or one of AES with the kind of the derived key."""
+"""A key serial number: 10 bytes of TDES (or 8, before which FFFF is meant), 12 of AES, or one of AES with the kind of the derived key."""
 
 
 def _counted(ksn: bytes) -> tuple[int, int]:
     """Bits of the counter, and how many of them may be set."""
-    if len(ksn) == TDES_BYTES:
+    if len(ksn) in (TDES_BYTES, TDES_SHORT_BYTES):
         return 21, 10
     if len(ksn) == AES_BYTES:
         return 32, 16
-    raise ValueError(f"ksn: expected {TDES_BYTES} bytes of TDES or {AES_BYTES} of AES, not {len(ksn)}")
+    raise ValueError(f"ksn: expected {TDES_BYTES} bytes of TDES (or {TDES_SHORT_BYTES}) or {AES_BYTES} of AES, not {len(ksn)}")
 
 
 def ksn_counter(ksn: bytes) -> int:

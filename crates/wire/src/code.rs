@@ -125,7 +125,9 @@ codes! {
     CHAINING_VECTOR = 8 / 2036, "the chaining vector is not one that this goes on from";
     PIN_BLOCK_INCONSISTENT = 8 / 407, "the PIN block is not one of its format";
     WEAK_ALGORITHM = 8 / 783, "a weak algorithm that the settings do not enable";
-    SERIAL_COUNTER = 8 / 2050, "the counter of the key serial number is zero, or has more bits set than a terminal sets";
+    SERIAL_COUNTER = 8 / 2050,
+        "the key serial number is not 20 hexadecimal digits or 10 bytes, with blanks or zeros behind them, or its \
+         counter is zero or has more bits set than a terminal sets";
     PIN_BLOCK = 8 / 2514, "the PIN block is not valid";
     WRAPPING_TYPE = 8 / 2110, "the method of wrapping is not served";
     WRAPPING_BIT = 8 / 2111, "the control vector asks for the enhanced wrapping";

@@ -73,7 +73,7 @@ pub use timed::timed_settings;
 pub use tls_files::{proxy_header, tls_certificate, tls_client, tls_clients, tls_settings};
 pub use tokens::key_token;
 pub use traffic::traffic_drive;
-pub use transactions::dukpt_serial;
+pub use transactions::{dukpt_serial, serial_field};
 pub use verbs::{verb, verb_answer};
 
 use wire::control::{
@@ -134,6 +134,7 @@ pub const TARGETS: &[Target] = &[
     ("pin_failures", pin_failures),
     ("pin_verb", pin_verb),
     ("dukpt_serial", dukpt_serial),
+    ("serial_field", serial_field),
     ("emv_data", emv_data),
     ("esp_packet", esp_packet),
     ("inner_packet", inner_packet),

@@ -5,6 +5,7 @@ use crate::keys::{AES_PIN_VALUE, Keys, PIN_VALUE};
 use crate::keywords::padded;
 use cca::{Batch, Incoming};
 use engine::CipherAlgorithm::{self, Aes128, Des, Tdes2, Tdes3};
+use payments::dukpt::tdes::{Serial, SerialFault};
 use std::cell::RefCell;
 use wire::code::{self, Codes};
 use wire::frame::{Arguments, Outcome};
@@ -46,6 +47,34 @@ pub fn dukpt_serial(data: &[u8]) {
             compare(keys, &items);
         }
     });
+}
+
+/// A field of a key serial number, beside a second reading: what is taken is one number, which is the same in the other
+/// form.
+pub fn serial_field(data: &[u8]) {
+    let found = Serial::of_field(data);
+    let Ok(serial) = found else {
+        let digits = data.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        match found {
+            Err(SerialFault::Length(length)) => assert!(length == data.len() && !(10..=24).contains(&length)),
+            Err(SerialFault::Digits(count)) => assert!(count == digits && count != 20),
+            Err(SerialFault::Filling) => assert!(data.len() > 10, "ten bytes are a number"),
+            Err(SerialFault::Counter(_)) | Ok(_) => {}
+        }
+        return;
+    };
+    // The register of the last step is the number without its first two bytes.
+    let last = serial.registers().last().expect("a counter has a bit");
+    let as_text = data.get(..20).and_then(|text| std::str::from_utf8(text).ok());
+    let as_text = as_text.filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let number = match as_text {
+        Some(text) => u128::from_str_radix(text, 16).expect("twenty digits"),
+        None => data[..10].iter().fold(0, |all, byte| all << 8 | u128::from(*byte)),
+    };
+    assert_eq!(u64::from_be_bytes(last), number as u64, "another number");
+    let rest = &data[if as_text.is_some() { 20 } else { 10 }..];
+    assert!(rest.iter().all(|byte| *byte == b' ') || rest.iter().all(|byte| *byte == 0));
+    assert_eq!(Serial::of_field(format!("{number:020X}").as_bytes()), found);
 }
 
 /// A request, and what its answer is: the clear block, or any of these codes.
@@ -147,7 +176,14 @@ fn tdes_key(serial: &[u8; 10]) -> Option<Vec<u8>> {
 fn by_tdes(keys: &Keys, serial: &[u8; 10]) -> Item {
     let key = tdes_key(serial);
     let block = key.as_ref().map_or(CLEAR.to_vec(), |key| single(Tdes2, true, key, &CLEAR));
-    let inbound = profile("ISO-0", &[&serial[..], &[b' '; 14]].concat());
+    // Bytes that begin like digits might be digits: such a number is given in characters, as CCA's programs do.
+    let field = if serial[0].is_ascii_hexdigit() || serial[9] & 1 == 1 {
+        let digits: String = serial.iter().map(|byte| format!("{byte:02X}")).collect();
+        format!("{digits:24}").into_bytes()
+    } else {
+        [&serial[..], &[b' '; 14]].concat()
+    };
+    let inbound = profile("ISO-0", &field);
     let outbound = profile("ISO-0", &[]);
     let request = ptr::Ask {
         input_pin_encrypting_key_identifier: (&keys.tokens[keys.pins + 3]).into(),

@@ -53,7 +53,7 @@ class SerialNumbers(unittest.TestCase):
         self.assertEqual(dukpt.ksn_counter(dukpt.next_ksn(full)), 0x10000)
         with self.assertRaisesRegex(ValueError, "used up"):
             dukpt.next_ksn(dukpt.ksn_with_counter(AES_KSN, 0xFFFF0000))
-        with self.assertRaisesRegex(ValueError, "10 bytes of TDES or 12 of AES, not 11"):
+        with self.assertRaisesRegex(ValueError, r"10 bytes of TDES \(or 8\) or 12 of AES, not 11"):
             dukpt.ksn_counter(bytes(11))
         with self.assertRaisesRegex(ValueError, "expected 0 to 2097151"):
             dukpt.ksn_with_counter(TDES_KSN, 1 << 21)
@@ -98,6 +98,10 @@ class Derived(unittest.TestCase):
         )
         self.assertEqual(back, OF_TDES)
         both = dict(from_key=self.tdes, to_key=self.tdes, pan=pan, ksn=TDES_KSN)
+        # FFFF is meant before eight bytes.
+        short = dict(both, ksn=TDES_KSN[2:])
+        self.assertEqual(pin.translate(home, OF_TDES, to_ksn=TDES_KSN, **short), OF_TDES)
+        self.assertEqual(dukpt.next_ksn(TDES_KSN[2:]), dukpt.next_ksn(TDES_KSN)[2:])
         later = pin.translate(home, OF_TDES, to_ksn=dukpt.next_ksn(TDES_KSN), **both)
         working = pydukpt.derive_key(pydukpt.derive_ipek(KEY, TDES_KSN), pydukpt.next_ksn(TDES_KSN))
         self.assertEqual(later, pydukpt.encrypt_pin(working, "1234", pan))
@@ -190,7 +194,7 @@ class Derived(unittest.TestCase):
             pin.translate(self.home, bytes(8), pan=PAN, **asked)
         with self.assertRaisesRegex(ValueError, "enciphered with it"):
             pin.translate(self.home, bytes(16), **asked)
-        with self.assertRaisesRegex(ValueError, "10 bytes of TDES or 12 of AES, not 3"):
+        with self.assertRaisesRegex(ValueError, r"10 bytes of TDES \(or 8\) or 12 of AES, not 3"):
             pin.translate(self.home, bytes(16), pan=PAN, ksn=b"123", **asked)
         with self.assertRaisesRegex(cryptand.VerbError, "encrypted-pin-translate2: 8/170"):
             pin.translate(self.home, bytes(16), **(asked | dict(from_key=self.base)), pan=PAN, ksn=dukpt.Aes(AES_KSN, "AES-256"))

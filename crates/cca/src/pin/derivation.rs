@@ -2,7 +2,7 @@
 //!
 //! | keyword | behind the 24 bytes of the profile | base key |
 //! |---|---|---|
-//! | DUKPT-.. | the key serial number, of 10 bytes | KEYGENKY with UKPT |
+//! | DUKPT-.. | the key serial number, in characters or bytes ([`Serial::of_field`]) | KEYGENKY with UKPT |
 //! | ADUKPT.. | derivation data, of 20 bytes ([`Transaction`]) | DKYGENKY of AES with A-DUKPT, of D-ALL or D-PPROT |
 //!
 //! By AES, keys of AES are derived for ISO-4, and keys of TDES for blocks of 8 bytes. No derived key may be stronger
@@ -109,8 +109,8 @@ impl Derivation {
     /// The derivation data behind the fields of a profile, for a block of ISO-4 or of 8 bytes.
     ///
     /// # Errors
-    /// 8/21 for a profile that ends before the data, 8/2050 for a counter that no terminal reaches, 8/50 for derivation
-    /// data of a key for another purpose, 8/34 for keys by TDES for ISO-4.
+    /// 8/21 for a profile that ends before the data, 8/2050 for what is no key serial number and for a counter that no
+    /// terminal reaches, 8/50 for derivation data of a key for another purpose, 8/34 for keys by TDES for ISO-4.
     pub(crate) fn read(profile: &[u8], method: Method, is_iso4: bool) -> Result<Self, Refusal> {
         match method {
             Method::Fixed => Ok(Self::None),

@@ -6,24 +6,29 @@ use crate::key::Key;
 use crate::key::opening::Opening;
 use crate::pass::{Ask, Derive, Derived};
 use engine::SecretBytes;
-use payments::dukpt::tdes::{Purpose, SERIAL_BYTES, Serial};
+use payments::dukpt::tdes::{Purpose, Serial, SerialFault};
 use token::usage::Use;
 use wire::{Codes, code};
 
 /// Offset of the key serial number in a profile.
 const SERIAL_AT: usize = 24;
 
-/// The key serial number behind the fields of a profile, where the key is derived.
+/// The key serial number behind the fields of a profile, where the key is derived: in characters or in bytes
+/// ([`Serial::of_field`]).
 ///
 /// # Errors
-/// 8/21 for a profile that ends before it, 8/2050 for a counter that no terminal reaches.
+/// 8/21 for a profile that ends before it or goes on behind it, 8/2050 for a field in neither form and for a counter
+/// that no terminal reaches.
 pub(crate) fn serial(profile: &[u8], is_derived: bool) -> Result<Option<Serial>, Refusal> {
     if !is_derived {
         return Ok(None);
     }
-    let field = profile.get(SERIAL_AT..).and_then(|rest| rest.first_chunk::<SERIAL_BYTES>());
-    let serial = *field.ok_or(code::INVALID_PARAMETER)?;
-    Ok(Some(Serial::new(serial).map_err(|_| code::SERIAL_COUNTER)?))
+    let field = profile.get(SERIAL_AT..).ok_or(code::INVALID_PARAMETER)?;
+    let serial = Serial::of_field(field).map_err(|fault| match fault {
+        SerialFault::Length(_) => code::INVALID_PARAMETER,
+        SerialFault::Digits(_) | SerialFault::Filling | SerialFault::Counter(_) => code::SERIAL_COUNTER,
+    })?;
+    Ok(Some(serial))
 }
 
 /// Starts opening the key of a field: a key for this use, or a base key if the key is derived.

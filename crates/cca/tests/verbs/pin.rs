@@ -6,6 +6,7 @@ mod counting;
 mod methods;
 mod passes;
 mod security_codes;
+mod serials;
 mod translate;
 pub mod translate2;
 mod twin_formats;

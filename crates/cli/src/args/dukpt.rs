@@ -17,7 +17,7 @@ pub enum Dukpt {
     /// most 16 are set. A counter that no terminal gets to ends it with exit code 2.
     #[command(after_help = EXAMPLES)]
     Show {
-        /// The key serial number: 20 or 24 hexadecimal digits
+        /// The key serial number: 20 or 24 hexadecimal digits, or 16, before which FFFF is meant
         ksn: String,
         /// How many of the next ones are shown
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=1000))]
@@ -65,8 +65,8 @@ pub struct Of {
     /// Label of the base key (`cryptand dukpt base`): KEYGENKY with UKPT, of AES DKYGENKY with A-DUKPT
     #[arg(long, value_name = "LABEL")]
     pub base: Option<String>,
-    /// Key serial number: 20 hexadecimal digits of TDES DUKPT, 24 of AES DUKPT; an initial key does not depend on its
-    /// counter
+    /// Key serial number: 20 hexadecimal digits of TDES DUKPT (or 16, before which FFFF is meant), 24 of AES DUKPT; an
+    /// initial key does not depend on its counter
     #[arg(long, value_name = "HEX")]
     pub ksn: Option<String>,
 }

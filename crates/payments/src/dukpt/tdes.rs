@@ -8,6 +8,10 @@ use zeroize::Zeroize;
 
 /// Length of a key serial number in bytes.
 pub const SERIAL_BYTES: usize = 10;
+/// Length of a key serial number in hexadecimal digits.
+const SERIAL_DIGITS: usize = 2 * SERIAL_BYTES;
+/// Length of the field of a key serial number in a PIN profile, in bytes.
+pub const SERIAL_FIELD_BYTES: usize = 24;
 /// Bits of the transaction counter in a key serial number.
 const COUNTER_BITS: u32 = 21;
 /// At most this many bits are set in a counter.
@@ -31,7 +35,85 @@ impl std::fmt::Display for CounterFault {
 
 impl std::error::Error for CounterFault {}
 
+/// Why a field or text holds no key serial number with a valid counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SerialFault {
+    /// This number of hexadecimal digits stands where 20 belong.
+    Digits(usize),
+    /// Neither 20 hexadecimal digits nor 10 bytes have blanks alone, or zeros alone, behind them.
+    Filling,
+    /// The field has fewer than 10 bytes, or more than 24.
+    Length(usize),
+    /// No terminal reaches the counter.
+    Counter(CounterFault),
+}
+
+impl std::fmt::Display for SerialFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Digits(digits) => {
+                write!(f, "a key serial number has {SERIAL_DIGITS} hexadecimal digits, and these are {digits}")
+            }
+            Self::Filling => f.write_str(
+                "a key serial number is 20 hexadecimal digits or 10 bytes, with blanks alone or zeros alone behind them",
+            ),
+            Self::Length(bytes) => write!(
+                f,
+                "the field of a key serial number has {SERIAL_FIELD_BYTES} bytes, and this one has {bytes}"
+            ),
+            Self::Counter(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SerialFault {}
+
+/// The bytes of a key serial number in hexadecimal digits.
+fn of_digits(digits: &[u8]) -> [u8; SERIAL_BYTES] {
+    let mut serial = [0; SERIAL_BYTES];
+    for (place, pair) in serial.iter_mut().zip(digits.as_chunks::<2>().0) {
+        let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or_default() as u8;
+        *place = value(pair[0]) << 4 | value(pair[1]);
+    }
+    serial
+}
+
+fn leading_digits(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count()
+}
+
 impl Serial {
+    /// Reads the field of a key serial number in a PIN profile.
+    ///
+    /// | form | field |
+    /// |---|---|
+    /// | characters, as CCA has it ("Current key serial number") | 20 hexadecimal digits, then at most 4 blanks or 4 zeros (X'00') |
+    /// | bytes, as the package and the commands of this system write it | 10 bytes, then at most 14 blanks or zeros |
+    ///
+    /// Digits with blanks behind them are characters, however many they are, and so are eight and more with zeros
+    /// behind them: a number of fewer digits is refused, and not read as bytes. A number of eight bytes cannot be told
+    /// from one of ten that ends in blanks or zeros.
+    ///
+    /// # Errors
+    /// [`SerialFault`].
+    pub fn of_field(field: &[u8]) -> Result<Self, SerialFault> {
+        if !(SERIAL_BYTES..=SERIAL_FIELD_BYTES).contains(&field.len()) {
+            return Err(SerialFault::Length(field.len()));
+        }
+        let is_filling = |rest: &[u8]| [b' ', 0].iter().any(|fill| rest.iter().all(|byte| byte == fill));
+        let digits = leading_digits(field);
+        let rest = &field[digits..];
+        let is_text =
+            rest.iter().all(|byte| *byte == b' ') || (digits >= 8 && rest.iter().all(|byte| *byte == 0));
+        let serial = match field.first_chunk::<SERIAL_BYTES>() {
+            _ if digits == SERIAL_DIGITS && is_filling(rest) => of_digits(&field[..SERIAL_DIGITS]),
+            _ if digits > 0 && is_text => return Err(SerialFault::Digits(digits)),
+            Some(serial) if is_filling(&field[SERIAL_BYTES..]) => *serial,
+            _ => return Err(SerialFault::Filling),
+        };
+        Self::new(serial).map_err(SerialFault::Counter)
+    }
+
     /// Checks the counter of a key serial number.
     ///
     /// # Errors
@@ -234,5 +316,61 @@ mod tests {
     fn responses_have_variants_of_their_own() {
         assert_eq!(Purpose::MacResponse.variant(), hex("00000000FF00000000000000FF000000"));
         assert_eq!(Purpose::DataResponse.variant(), hex("000000FF00000000000000FF00000000"));
+    }
+
+    fn field(text: &[u8], fill: u8) -> Vec<u8> {
+        let mut field = text.to_vec();
+        field.resize(SERIAL_FIELD_BYTES, fill);
+        field
+    }
+
+    #[test]
+    fn a_field_is_read_in_both_forms() {
+        let expected = Serial::new(hex("FFFF9876543210E00001")).unwrap();
+        for fill in [b' ', 0] {
+            for text in
+                [&b"FFFF9876543210E00001"[..], b"ffff9876543210e00001", &hex::<10>("FFFF9876543210E00001")]
+            {
+                assert_eq!(Serial::of_field(&field(text, fill)), Ok(expected), "{text:02X?}");
+                assert_eq!(Serial::of_field(text), Ok(expected), "{text:02X?}");
+            }
+        }
+        // Bytes that are digits and none: a counter in zeros, and digits at the start.
+        for serial in ["00000000000000000020", "3030FFFFFFFFFFE00001", "30303030303030300001"] {
+            let bytes = hex::<10>(serial);
+            assert_eq!(Serial::of_field(&field(&bytes, 0)), Ok(Serial::new(bytes).unwrap()), "{serial}");
+        }
+    }
+
+    #[test]
+    fn what_is_neither_form_is_refused_by_what_it_is() {
+        let digits = b"FFFF9876543210E00001FFFF";
+        for length in [8, 10, 12, 16, 19, 21, 24] {
+            for fill in [b' ', 0] {
+                let found = Serial::of_field(&field(&digits[..length], fill));
+                assert_eq!(found, Err(SerialFault::Digits(length)), "{length}");
+            }
+        }
+        assert_eq!(Serial::of_field(&field(b"FFFF", b' ')), Err(SerialFault::Digits(4)));
+        let half = |text: &[u8]| [text, b"  ", &[0; 12]].concat();
+        let bytes = hex::<10>("FFFF9876543210E00001");
+        for wrong in [
+            [&digits[..20], b"  \0\0"].concat(),
+            [&digits[..20], b"   x"].concat(),
+            half(&bytes),
+            // Of 12, 16 and 20 bytes it is not said which ten are meant.
+            field(&[&bytes[..], &[1, 2]].concat(), 0),
+            field(&[&bytes[..], &[0xFF; 6]].concat(), b' '),
+            field(&[&bytes[..], &bytes].concat(), 0),
+        ] {
+            assert_eq!(Serial::of_field(&wrong), Err(SerialFault::Filling), "{wrong:02X?}");
+        }
+        assert_eq!(Serial::of_field(&bytes[..9]), Err(SerialFault::Length(9)));
+        assert_eq!(Serial::of_field(&[b'1'; 25]), Err(SerialFault::Length(25)));
+        assert_eq!(
+            Serial::of_field(&field(b"FFFF9876543210E00000", b' ')),
+            Err(SerialFault::Counter(CounterFault))
+        );
+        assert!(SerialFault::Digits(16).to_string().contains("these are 16"));
     }
 }

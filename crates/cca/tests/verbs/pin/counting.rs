@@ -21,7 +21,7 @@ const WRONG: &str = "3414";
 
 /// What the daemon would say.
 #[derive(Clone, Default)]
-struct Daemon(Rc<RefCell<HashMap<Digest, Standing>>>);
+pub struct Daemon(Rc<RefCell<HashMap<Digest, Standing>>>);
 
 impl Daemon {
     fn say(&self, digest: Digest, standing: Standing) {
@@ -35,7 +35,7 @@ impl Failures for Daemon {
     }
 }
 
-fn counted(processor: &mut Processor) -> Daemon {
+pub fn counted(processor: &mut Processor) -> Daemon {
     let daemon = Daemon::default();
     processor.count_failures(&CountingKey([3; 32]), Box::new(daemon.clone()));
     daemon
@@ -70,7 +70,7 @@ fn run(processor: &mut Processor, requests: &[&Request], points: &PointSet) -> V
     batch.answers().to_vec()
 }
 
-fn one(processor: &mut Processor, request: &Request) -> Answer {
+pub fn one(processor: &mut Processor, request: &Request) -> Answer {
     run(processor, &[request], &BUILT_IN[0].points).remove(0)
 }
 

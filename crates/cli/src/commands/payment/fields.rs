@@ -10,6 +10,8 @@ use wire::point::Point;
 const PAN_DIGITS: usize = 12;
 /// Length of the serial number of a key of TDES DUKPT in bytes.
 const TDES_SERIAL_BYTES: usize = 10;
+/// Length of one without its first two bytes, which are FFFF, in bytes.
+const TDES_SHORT_BYTES: usize = 8;
 /// Length in bytes of a key serial number of AES DUKPT: identifier of the initial key, and counter.
 const AES_SERIAL_BYTES: usize = 12;
 
@@ -117,19 +119,31 @@ pub enum Serial {
 }
 
 impl Serial {
-    /// The serial number of an option: 10 bytes for TDES, 12 for AES; any other length is an error.
+    /// The serial number of an option: 20 hexadecimal digits for TDES, or 16, before which FFFF is meant; 24 for AES.
+    /// Anything else is an error, which says what was read.
     pub fn of(option: &str, value: Option<&String>) -> Result<Option<Self>, Failure> {
         let Some(text) = value else { return Ok(None) };
-        let bytes = hexadecimal(text).map(|bytes| bytes.to_vec()).unwrap_or_default();
-        if let Ok(serial) = bytes.as_slice().try_into() {
-            return Ok(Some(Self::Tdes(serial)));
+        let text: String = text.split_ascii_whitespace().collect();
+        let bytes = hexadecimal(&text).map(|bytes| bytes.to_vec()).unwrap_or_default();
+        match bytes.len() {
+            TDES_SHORT_BYTES => {
+                let mut serial = [0xFF; TDES_SERIAL_BYTES];
+                serial[TDES_SERIAL_BYTES - TDES_SHORT_BYTES..].copy_from_slice(&bytes);
+                return Ok(Some(Self::Tdes(serial)));
+            }
+            TDES_SERIAL_BYTES => return Ok(bytes.try_into().ok().map(Self::Tdes)),
+            AES_SERIAL_BYTES => return Ok(bytes.try_into().ok().map(Self::Aes)),
+            _ => {}
         }
-        if let Ok(serial) = bytes.as_slice().try_into() {
-            return Ok(Some(Self::Aes(serial)));
-        }
+        let read = text.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let found = match text.chars().nth(read) {
+            None if text.is_empty() => "nothing is given".to_owned(),
+            None => format!("{read} are given"),
+            Some(other) => format!("{other:?} follows {read} of them"),
+        };
         Err(Failure::Usage(format!(
-            "{option}: expected 20 hexadecimal digits of TDES DUKPT, or 24 of AES DUKPT (8 bytes of the initial key's \
-             identifier, 4 of the counter)"
+            "{option}: expected 20 hexadecimal digits of TDES DUKPT (or 16, before which FFFF is meant), or 24 of AES DUKPT \
+             (8 bytes of the initial key's identifier, 4 of the counter); {found}"
         )))
     }
 
@@ -275,8 +289,21 @@ mod tests {
         assert_eq!(field[..24], *b"3624    NONE           F");
         assert_eq!(crate::prompt::to_hexadecimal(&field[24..32]), "01011000000100C0");
         assert!(profile(BlockFormat::Iso0, None, Some(WorkingKey::Tdes2)).field().is_err());
-        for wrong in ["", "FFFF9876543210E000", "FFFF9876543210E0000100", "FFFF9876543210E0000G"] {
-            assert!(serial(wrong).is_err(), "{wrong}");
+        assert!(
+            serial("9876543210E00001").unwrap() == tdes && serial("9876 5432 10e0 0001").unwrap() == tdes
+        );
+        for (wrong, said) in [
+            ("", "nothing is given"),
+            ("FFFF9876", "8 are given"),
+            ("FFFF987654", "10 are given"),
+            ("FFFF98765432", "12 are given"),
+            ("FFFF9876543210E000", "18 are given"),
+            ("FFFF9876543210E0000100", "22 are given"),
+            ("FFFF9876543210E0000G", "'G' follows 19 of them"),
+            ("FFFF9876543210E0000100000x", "'x' follows 25"),
+        ] {
+            let error = serial(wrong).err().unwrap().to_string();
+            assert!(error.starts_with("--ksn: ") && error.contains(said), "{error}");
         }
     }
 }
