@@ -613,8 +613,9 @@ pub enum MasterKey {
         #[arg(long, default_value_t = 0)]
         domain: u16,
     },
-    /// Put all complete new keys of a domain into use, at once. The current keys become the old ones, and the old ones
-    /// are discarded: refused while key records are under those
+    /// Put all complete new keys of a domain into use, at once, and seal them. The current keys become the old ones,
+    /// and the old ones are discarded: refused while key records are under those. The passphrase is asked for on a
+    /// terminal; without one `seal` is a step of its own
     Set {
         /// The domain
         #[arg(long, default_value_t = 0)]
@@ -623,6 +624,9 @@ pub enum MasterKey {
         /// counting
         #[arg(long, value_name = "N|all", value_parser = parse_loss)]
         lose: Option<Loss>,
+        /// Leave the new keys unsealed: they are lost if the keeper ends before `seal`
+        #[arg(long)]
+        without_seal: bool,
     },
     /// Seal the master keys under a passphrase, replacing the sealed copy in the home
     Seal,

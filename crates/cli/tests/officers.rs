@@ -349,6 +349,40 @@ fn a_typed_part_is_typed_twice_and_nothing_is_drawn_unasked() {
     assert!(!heard.contains("drawn, keep it"), "{heard}");
 }
 
+/// On a terminal `set` seals what it set; without a passphrase the keys are in use, and the next step is named.
+#[test]
+fn what_is_set_on_a_terminal_is_sealed_in_the_same_step() {
+    let place = Place::empty();
+    let load = |salt| {
+        for (which, salt) in [("first", salt), ("last", salt + 1)] {
+            place.succeeds(&["master-key", "load", "aes", which, "--from-stdin"], &part(salt, 32));
+        }
+    };
+    load(1);
+    let mut terminal = Terminal::new(place.command(&["master-key", "set"]));
+    terminal.says("lost if the keeper ends");
+    terminal.says("seals the master keys: ");
+    terminal.until_hidden();
+    terminal.near.write_all(b"\x04").unwrap();
+    let (status, heard, _) = terminal.ends();
+    assert!(!status.success() && heard.contains("`cryptand master-key seal`, now"), "{heard}");
+    assert!(place.state().1.is_none());
+
+    load(3);
+    let mut terminal = Terminal::new(place.command(&["master-key", "set"]));
+    terminal.says("seals the master keys: ");
+    terminal.types(PASSPHRASE);
+    terminal.says("Once more: ");
+    terminal.types(PASSPHRASE);
+    let (status, heard, _) = terminal.ends();
+    assert!(status.success() && heard.contains("sealed"), "{heard}");
+    assert!(place.state().1.is_some());
+
+    load(5);
+    let (status, heard, _) = Terminal::new(place.command(&["master-key", "set", "--without-seal"])).ends();
+    assert!(status.success() && heard.contains("seal the new keys with"), "{heard}");
+}
+
 #[test]
 fn an_officer_who_leaves_in_the_middle_changes_nothing() {
     let place = Place::empty();

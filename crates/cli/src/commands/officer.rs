@@ -13,6 +13,7 @@ use crate::session;
 use facility::{Facility, FacilityError, officer};
 use home::{SERVICE_FILE, Service};
 use part::{RegisterPart, Source};
+use std::io::{self, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
@@ -41,12 +42,17 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
         MasterKey::Clear { register, domain } => {
             done(&facility, OfficerOrder::ClearNew { domain, register: register.into() })
         }
-        MasterKey::Set { domain, lose } => {
+        MasterKey::Set { domain, lose, without_seal } => {
             loss::check(&facility, domain, lose)?;
-            if set(&facility, domain)? {
-                eprintln!("set; seal the new keys with `cryptand master-key seal`");
+            if !set(&facility, domain)? {
+                return Ok(());
             }
-            Ok(())
+            if without_seal || !io::stdin().is_terminal() {
+                eprintln!("set; seal the new keys with `cryptand master-key seal`");
+                return Ok(());
+            }
+            eprintln!("set; until they are sealed the new keys are lost if the keeper ends");
+            seal(&facility).inspect_err(|_| eprintln!("not sealed: `cryptand master-key seal`, now"))
         }
         MasterKey::Pending => pending(&facility),
         MasterKey::Confirm { number } => {
