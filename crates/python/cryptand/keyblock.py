@@ -26,8 +26,8 @@ from ._home import Given, Home, Output
 
 _USAGES = {
     "B0": "BDK", "C0": "CVK", "D0": "ENC", "E0": "EMVACMK", "E1": "EMVSCMK", "E2": "EMVSIMK", "E3": "EMVDAMK", "E4": "EMVDNMK",
-    "K0": "KEK", "M0": "ISOMAC0", "M1": "ISOMAC1", "M3": "ISOMAC3", "M6": "ISOMAC6", "P0": "PINENC", "V0": "PINVO", "V1": "PINV3624",
-    "V2": "VISAPVV",
+    "K0": "KEK", "K1": "KEK-WRAP", "M0": "ISOMAC0", "M1": "ISOMAC1", "M3": "ISOMAC3", "M6": "ISOMAC6", "P0": "PINENC", "V0": "PINVO",
+    "V1": "PINV3624", "V2": "VISAPVV",
 }
 _MODES = {
     "B": "ENCDEC", "D": "DEC-ONLY", "E": "ENC-ONLY", "C": "GENVER", "G": "GEN-ONLY", "V": "VER-ONLY", "X": "DERIVE", "N": "ANY",

@@ -119,6 +119,8 @@ fn keywords_set_what_the_manual_says() {
     assert_eq!(usage(Mac, &["GENONLY", "CMAC", "PTR2AUTH"]), [0x8000, 0x0180]);
     assert_eq!(usage(Mac, &["GENERATE", "DKPINAD2"]), [0xC000, 0x0100, 0x0401]);
     assert_eq!(usage(Exporter, &[]), [0xFC00, 0, 0xFC00, 0xFC00]);
+    assert_eq!(usage(Exporter, &["EXPTT31D", "VARDRV-D"]), [0x0100, 0x0100, 0xFC00, 0xFC00]);
+    assert_eq!(usage(Importer, &["IMPTT31D", "WR-PIN"]), [0x0100, 0, 0xFC00, 0x2000]);
     assert_eq!(usage(Importer, &["IMPORT", "WR-AES", "WR-KEK", "KEK-RAW"]), [0x8000, 1, 0x4000, 0x4000]);
     assert_eq!(usage(PinProt, &["DECRYPT", "EPINVER", "RFMT4TO1", "ISO-4"]), [0x4000, 0x0011, 0, 0x0100]);
     assert_eq!(usage(PinProt, &["ENCRYPT", "CPINENC", "DKPINOPP"]), [0x8000, 0x0020, 0x0201]);
@@ -147,7 +149,12 @@ fn contradicting_missing_and_unknown_keywords_are_told_apart() {
     assert_eq!(refused(VariableType::Hmac, &["SHA-1"]), Some(Missing));
     assert_eq!(refused(VariableType::Hmac, &["GENERATE", "CMAC"]), Some(Keyword));
     assert_eq!(refused(VariableType::Exporter, &["IMPORT"]), Some(Keyword));
-    assert_eq!(refused(VariableType::Exporter, &["EXPTT31D"]), Some(Keyword));
+    // A key that protects blocks alone does nothing else.
+    for other in ["EXPORT", "TRANSLAT", "GEN-OPEX", "GEN-IMEX", "GEN-EXEX", "GEN-PUB"] {
+        assert_eq!(refused(VariableType::Exporter, &["EXPTT31D", other]), Some(Combination));
+        assert_eq!(refused(VariableType::Exporter, &[other, "EXPTT31D"]), Some(Combination));
+    }
+    assert_eq!(refused(VariableType::Importer, &["EXPTT31D"]), Some(Keyword));
     assert_eq!(refused(VariableType::Cipher, &["COMP-TAG"]), Some(Keyword));
     assert_eq!(refused(VariableType::DkyGenKy, &["D-MAC"]), Some(Derived));
     let derived = attributes(VariableType::Mac, &["VERIFY"]);
@@ -309,6 +316,11 @@ fn keys_do_what_their_fields_say_and_nothing_before_they_are_complete() {
     assert_eq!(may(VariableType::Importer, &["GEN-OPIM"]), wrap(Side::Receiving, Wrapping::GeneratedOnce));
     assert_eq!(may(VariableType::Importer, &["GEN-IMEX"]), wrap(Side::Receiving, Wrapping::GeneratedForBoth));
     assert_eq!(may(VariableType::Importer, &["IMPORT", "UDX-ONLY"]), []);
+    let blocks = [ProtectBlocks(Side::Sending)];
+    assert_eq!(may(VariableType::Exporter, &["EXPTT31D", "VARDRV-D"]), blocks);
+    assert_eq!(may(VariableType::Exporter, &["EXPTT31D", "WR-TR31"]), []);
+    assert_eq!(may(VariableType::Importer, &["IMPTT31D", "VARDRV-D"]), [ProtectBlocks(Side::Receiving)]);
+    assert!(may(VariableType::Exporter, &["EXPORT", "WR-TR31"]).contains(&blocks[0]));
     assert_eq!((may(VariableType::Exporter, &[]).len(), may(VariableType::Importer, &[]).len()), (8, 8));
     for incomplete in [Completeness::Sufficient, Completeness::OneMissing, Completeness::TwoMissing] {
         let part = attributes(VariableType::Cipher, &["ANY-MODE"]).made(Pedigree::ClearParts, incomplete);

@@ -84,6 +84,8 @@ class Blocks:
             self.home, [tokens[place] for place in right], under=[self.outward[case[0]] for case in kept],
             usage=[case[1][:2] for case in kept], mode=[case[1][2] for case in kept], version=[case[0] for case in kept],
             exportability=[case[4] for case in kept],
+            # A key of E1 leaves with its control vector alone.
+            vector=["INCL-CV" if case[1] == "E1X" else None for case in kept],
         )
         for case, text in zip(kept, made):
             if isinstance(text, cryptand.Error):

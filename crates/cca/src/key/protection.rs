@@ -1,10 +1,10 @@
 //! Keys that protect key blocks: EXPORTER and IMPORTER keys, of DES for blocks of versions A, B and C, of AES for those
 //! of D.
 //!
-//! An AES key states that it protects blocks (WR-TR31), and which kinds of keys. A DES key that exports or imports keys
-//! protects any kind, without conflict with its use for tokens. For tokens it enciphers under itself xor a control
-//! vector, or it enciphers parts of keys, which have odd parity. The keys of version B follow from a block of zeros,
-//! which has no odd parity.
+//! An AES key states that it protects blocks, besides tokens (WR-TR31) or alone (EXPTT31D, IMPTT31D), and which kinds
+//! of keys. A DES key that exports or imports keys protects any kind, without conflict with its use for tokens. For
+//! tokens it enciphers under itself xor a control vector, or it enciphers parts of keys, which have odd parity. The
+//! keys of version B follow from a block of zeros, which has no odd parity.
 
 use super::opening::Opening;
 use super::{Algorithm, Key};
@@ -50,7 +50,7 @@ impl<'p, 'a> Call<'p, 'a> {
         if !is_for_it {
             return Err(code::KEY_USAGE.into());
         }
-        found.for_variable_use(VariableUse::Wrap(side, Wrapping::Keys))
+        found.for_variable_use(VariableUse::ProtectBlocks(side))
     }
 }
 

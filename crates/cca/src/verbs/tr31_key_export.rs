@@ -3,12 +3,13 @@
 //! | keyword | block | protection key |
 //! |---|---|---|
 //! | VARXOR-A, VARDRV-B, VARXOR-C | versions A, B, C | a DES EXPORTER key with the usage EXPORT |
-//! | VARDRV-D | version D, as long as for the longest key of its algorithm | an AES EXPORTER key with EXPORT, WR-TR31, and the kind of the key |
+//! | VARDRV-D | version D, as long as for the longest key of its algorithm | an AES EXPORTER key with the kind of the key, and EXPORT and WR-TR31, or EXPTT31D and VARDRV-D |
 //!
 //! The key must permit export: of DES bit 17 of its control vector, and not the one that keeps it out of key blocks.
 //! The key leaves under a usage and a mode only if no key that this block can be imported as may do more than the key
 //! itself ([`token::tr31::uses`]). INCL-CV adds its control vector to usage and mode, ATTR-CV replaces them; with
-//! INCL-CV and its point any usage is permitted. A key that is stronger than the protection key is refused with 8/170,
+//! INCL-CV and its point any usage is permitted. A key that derives others at two steps (DKYL1), and one of DMPIN,
+//! leaves only with its control vector. A key that is stronger than the protection key is refused with 8/170,
 //! unless the role permits it: every AES key under a DES key is such a key. A key that came in with exportability E
 //! leaves with EXP-TRST or EXP-NONE alone, in versions B and D alone (8/39), and under no weaker key whatever the role.
 //! The key field has the given length, or if that is 0, the least that the key needs. External source tokens are
@@ -155,6 +156,7 @@ fn meaning(request: &Request<'_>) -> Result<([u8; 2], u8), Codes> {
         U::E3 => b"E3",
         U::E4 => b"E4",
         U::K0 => b"K0",
+        U::K1 => b"K1",
         U::M0 => b"M0",
         U::M1 => b"M1",
         U::M3 => b"M3",
@@ -163,8 +165,8 @@ fn meaning(request: &Request<'_>) -> Result<([u8; 2], u8), Codes> {
         U::V0 => b"V0",
         U::V1 => b"V1",
         U::V2 => b"V2",
-        // The rules of the verb table refuse these keywords earlier.
-        U::E5 | U::K1 => return Err(code::KEYWORD),
+        // The rules of the verb table refuse this keyword earlier.
+        U::E5 => return Err(code::KEYWORD),
     };
     let mode = match request.mode.ok_or(code::KEYWORD_REQUIRED)? {
         KeyBlockMode::Both => b'B',
@@ -200,12 +202,12 @@ fn des_may_leave(
     (usage, mode): ([u8; 2], u8),
 ) -> Result<token::ControlVector, Refusal> {
     let is_alone = request.vector == Some(KeyBlockVector::Alone);
-    let is_any =
-        request.vector == Some(KeyBlockVector::Included) && call.permit(Point::Tr31AnyWithVector).is_ok();
+    let is_beside = request.vector == Some(KeyBlockVector::Included);
+    let is_any = is_beside && call.permit(Point::Tr31AnyWithVector).is_ok();
     if is_alone || is_any {
         token::tr31::uses::may_leave_at_all(vector).map_err(|refused| refusal(refused, true))?;
     } else {
-        may_leave(vector, usage, mode).map_err(|refused| refusal(refused, true))?;
+        may_leave(vector, usage, mode, is_beside).map_err(|refused| refusal(refused, true))?;
     }
     Ok(vector)
 }

@@ -1,11 +1,12 @@
 //! TR31_Key_Import (CSNBT31I): the key of a key block comes under the master key.
 //!
 //! The block is of a version that the role permits. Its protection key is a DES IMPORTER key with the usage IMPORT for
-//! A, B and C, an AES IMPORTER key with IMPORT, WR-TR31 and the kind of the key for D. Usage, algorithm and mode say
-//! what the key is here ([`token::tr31::uses`]); if they have more than one type, a keyword must choose, and a keyword
-//! for any other type is refused. A control vector in IBM's optional block is used for the key if its type agrees with
-//! usage and mode, or if these defer to the control vector. A key with exportability N does not leave this system; one
-//! with E (forms of X9.24 alone) leaves only in key blocks, again with E.
+//! A, B and C; for D an AES IMPORTER key with the kind of the key, and either IMPORT and WR-TR31, or IMPTT31D and
+//! VARDRV-D, which open blocks and nothing else. Usage, algorithm and mode say what the key is here
+//! ([`token::tr31::uses`]); if they have more than one type, a keyword must choose, and a keyword for any other type is
+//! refused. A control vector in IBM's optional block is used for the key if its type agrees with usage, mode and
+//! keywords, or if usage and mode defer to the control vector. A key with exportability N does not leave this system;
+//! one with E (forms of X9.24 alone) leaves only in key blocks, again with E.
 //!
 //! | answer | |
 //! |---|---|
@@ -150,7 +151,9 @@ impl Target {
             let only_verifies = KeyType::PinVer.covers(vector);
             des_type(keyword).covers(vector) && !(keyword == KeyBlockType::PinGen && only_verifies)
         };
-        let is_named = request.key_type.is_none_or(is_type);
+        let words = KeyType::DKyGenKy.keywords_of(vector).unwrap_or_default();
+        let is_named =
+            request.key_type.is_none_or(is_type) && asked_words(request).all(|asked| words.contains(&asked));
         if !(matches!(codes.algorithm, b'T' | b'D') && is_of_codes && is_named) {
             return Err(code::TYPE_AND_VECTOR.into());
         }
@@ -229,12 +232,15 @@ impl Target {
 /// The row for usage, algorithm and mode of a block that the keywords choose.
 fn chosen(request: &Request<'_>, codes: &BlockCodes) -> Result<&'static UsageRow, Codes> {
     let of_block = || rows(codes.usage, codes.algorithm, codes.mode);
-    let fits = |row: &&UsageRow| has_type(row, request.key_type) && has_words(row, request);
+    let fits = |row: &&UsageRow| {
+        has_type(row, request.key_type) && asked_words(request).all(|word| row.keywords().contains(&word))
+    };
     let is_chosen = request.key_type.is_some() || request.derived.is_some() || request.level.is_some();
     let mut fitting = of_block().filter(fits);
+    let usual = if request.level == Some(KeyBlockLevel::One) { Choice::LevelOne } else { Choice::Usual };
     let row = match request.key_type {
         Some(_) => fitting.next(),
-        None => fitting.find(|row| row.choice == Choice::Usual),
+        None => fitting.find(|row| row.choice == usual),
     };
     row.ok_or_else(|| {
         let refused = if of_block().next().is_some() { Refused::Choice } else { Refused::Codes };
@@ -271,8 +277,8 @@ fn des_type(keyword: KeyBlockType) -> KeyType {
     }
 }
 
-/// Whether a row has the derived keys and the level that the keywords for a key-generating key name.
-fn has_words(row: &UsageRow, request: &Request<'_>) -> bool {
+/// The derived keys and the level that the keywords for a key-generating key name.
+fn asked_words(request: &Request<'_>) -> impl Iterator<Item = &'static str> + use<> {
     let derived = request.derived.map(|keyword| match keyword {
         KeyBlockDerived::Data => "DDATA",
         KeyBlockDerived::Mac => "DMAC",
@@ -284,7 +290,7 @@ fn has_words(row: &UsageRow, request: &Request<'_>) -> bool {
         KeyBlockLevel::Zero => "DKYL0",
         KeyBlockLevel::One => "DKYL1",
     });
-    [derived, level].into_iter().flatten().all(|word| row.keywords().contains(&word))
+    [derived, level].into_iter().flatten()
 }
 
 /// The token with the key's export restricted to key blocks.

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 pub enum Keyblock {
     /// Record the key of a key block under a label
     ///
-    /// The protection key is an IMPORTER key: of DES for blocks of version B, of AES with WR-TR31 for those of D. What
-    /// the key is for, the block says; --as says which of two keys is meant where the block does not. A block that is
-    /// wrong ends it with exit code 3.
+    /// The protection key is an IMPORTER key: of DES for blocks of version B, of AES for those of D, best with
+    /// IMPTT31D,VARDRV-D, which opens blocks and nothing else. What the key is for, the block says; --as says which of
+    /// two keys is meant where the block does not, and DKYL1 that an EMV key derives those of cards. In a file, a
+    /// header that means no key here ends it with exit code 2; a block that is wrong ends it with 3.
     #[command(after_help = IMPORT_EXAMPLES)]
     Import {
         #[command(flatten)]
@@ -30,8 +31,9 @@ pub enum Keyblock {
     },
     /// Write the key of a label as a key block
     ///
-    /// The protection key is an EXPORTER key: of DES for version B, of AES with WR-TR31 for D. A key leaves under a
-    /// usage and a mode only if it cannot come back with more uses. The block goes to standard output, or to a file.
+    /// The protection key is an EXPORTER key: of DES for version B, of AES for D, best with EXPTT31D,VARDRV-D, which
+    /// protects blocks and nothing else. A key leaves under a usage and a mode only if it cannot come back with more
+    /// uses. The block goes to standard output, or to a file.
     #[command(after_help = EXPORT_EXAMPLES)]
     Export {
         /// The label of the key
@@ -52,6 +54,12 @@ pub enum Keyblock {
         /// Whether it may leave again: in ways of the standard (e), no (n), in others too (s)
         #[arg(long, value_name = "HOW", default_value = "e")]
         exportability: BlockExport,
+        /// Put the control vector of a DES key beside usage and mode: with it an EMV key of DKYL1 comes back as that
+        #[arg(long)]
+        vector: bool,
+        /// Make a block of version A, B or C no longer than its key needs, which tells how long the key is
+        #[arg(long)]
+        unpadded: bool,
         /// Into this file, which must not exist
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
@@ -115,11 +123,13 @@ const IMPORT_EXAMPLES: &str = "\
 Examples:
   cryptand keyblock import partner.tr31 --label PAY.ZPK.IN --under PAY.KBPK
   cryptand keyblock import - --label PAY.KEK --under PAY.KBPK --as EXPORTER <partner.tr31
+  cryptand keyblock import imk.tr31 --label EMV.AC --under PAY.KBPK --as DKYL1
   cryptand keyblock import --recorded PARTNER.BLOCK1 --label PAY.ZPK.IN --under PAY.KBPK
 ";
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
   cryptand keyblock export --label PAY.ZPK.OUT --under PAY.KBPK.OUT --version d --usage P0 --mode E
+  cryptand keyblock export --label EMV.AC --under PAY.KBPK.OUT --version d --usage E0 --mode X --vector
   cryptand keyblock export --label PAY.MAC.KEY1 --under PAY.KBPK.OUT --version b --usage M3 --mode C --exportability n --out mac.tr31
 ";

@@ -11,6 +11,8 @@ use crate::session;
 use facility::Facility;
 use std::path::Path;
 use token::Format;
+use token::tr31::Tr31;
+use token::tr31::uses::{Choice, UsageRow, of_algorithm, rows};
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
 use wire::frame::Arguments;
@@ -18,7 +20,7 @@ use wire::verb::{
     Filled, KeyBlockExport, KeyBlockMethod, KeyBlockMode, KeyBlockPlace, KeyBlockUsage, KeyBlockVector, Room,
     TypedAsk, tr31_key_export, tr31_key_import,
 };
-use wire::{Codes, Label};
+use wire::{Codes, Label, code};
 use zeroize::Zeroizing;
 
 /// Runs the subcommands of `cryptand keyblock`.
@@ -27,25 +29,45 @@ pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
         Keyblock::Import { block, label, under, keywords, domain } => {
             let recorded = block.recorded.as_deref().map(parse).transpose()?;
             let field = match (&block.block, &recorded) {
-                (Some(path), _) => read(path)?,
+                (Some(path), _) => {
+                    let text = read(path)?;
+                    judge(&shown(path), &text, keywords)?;
+                    text
+                }
                 (None, recorded) => Zeroizing::new(recorded.iter().flat_map(Label::to_field).collect()),
             };
             let (label, under) = (parse(label)?, parse(under)?);
             let given = (&field[..], recorded.as_ref());
             import(&session::connect(asked)?, given, (&label, &under), keywords, *domain)
         }
-        Keyblock::Export { label, under, version, usage, mode, exportability, out, record, domain } => {
+        Keyblock::Export {
+            label,
+            under,
+            version,
+            usage,
+            mode,
+            exportability,
+            vector,
+            unpadded,
+            out,
+            record,
+            domain,
+        } => {
             let exportability = match exportability {
                 BlockExport::E => KeyBlockExport::Trusted,
                 BlockExport::N => KeyBlockExport::None,
                 BlockExport::S => KeyBlockExport::Any,
             };
             let block = block(*version, usage, mode.as_deref())?;
-            let ask = tr31_key_export::Ask { export: Some(exportability), ..block };
+            // Version D pads by itself.
+            let is_hidden = *version != BlockVersion::D && !*unpadded;
+            let vector = block.vector.or(vector.then_some(KeyBlockVector::Included));
+            let ask = tr31_key_export::Ask { export: Some(exportability), vector, ..block };
             let (label, under) = (parse(label)?, parse(under)?);
             let recorded = record.as_deref().map(parse).transpose()?;
             let facility = session::connect(asked)?;
-            let text = export(&facility, (&label, &under), ask, *domain)?;
+            let lengths = if is_hidden { &LONGEST_FIELDS[..] } else { &[0] };
+            let text = export(&facility, (&label, &under), &ask, lengths, *domain)?;
             match (out, recorded) {
                 (Some(path), _) => write_new(path, format!("{text}\n").as_bytes()),
                 (None, Some(recorded)) => {
@@ -73,6 +95,63 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     Err(Failure::Usage(format!("{}: no TR-31 block begins like that", shown(path))))
 }
 
+/// Refuses a block whose header names no key here, or several without a choice, before a card is asked. A control
+/// vector in the block says more than its header, and is the card's to judge.
+fn judge(name: &str, text: &[u8], keywords: &[String]) -> Result<(), Failure> {
+    let block = Tr31::parse(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+    let (usage, mode) = (block.usage(), block.mode());
+    let (&[first, second], &[mode_of], &[algorithm]) =
+        (usage.as_bytes(), mode.as_bytes(), block.algorithm().as_bytes())
+    else {
+        return Ok(());
+    };
+    if block.optional_blocks().flatten().any(|(optional, _)| optional == VECTOR_BLOCK) {
+        return Ok(());
+    }
+    let codes = [first, second];
+    let what = format!("usage {usage}, mode {mode}, {}", algorithm_name(algorithm));
+    let named: Vec<&UsageRow> = rows(codes, algorithm, mode_of).collect();
+    if named.is_empty() {
+        let mut modes: Vec<u8> =
+            of_algorithm(algorithm).filter(|row| row.usage == codes).map(|row| row.mode).collect();
+        modes.sort_unstable();
+        modes.dedup();
+        let modes: Vec<String> = modes.into_iter().map(|mode| char::from(mode).to_string()).collect();
+        let others = match modes.is_empty() {
+            true => "the usage comes in with no mode".to_owned(),
+            false => format!("the usage comes in with the modes {}", modes.join(", ")),
+        };
+        return Err(Failure::Usage(format!("{name}: no key here for {what}; {others} (docs/keyblocks.md)")));
+    }
+    let has_usual = named.iter().any(|row| row.choice == Choice::Usual);
+    if keywords.is_empty() && !has_usual {
+        let words: Vec<String> =
+            named.iter().filter_map(|row| row.keyword()).map(|word| format!("--as {word}")).collect();
+        return Err(Failure::Usage(format!(
+            "{name}: {what}, is one of several keys; say {}",
+            words.join(" or ")
+        )));
+    }
+    Ok(())
+}
+
+fn algorithm_name(algorithm: u8) -> &'static str {
+    match algorithm {
+        b'A' => "AES",
+        b'D' => "DES",
+        b'T' => "TDES",
+        b'H' => "HMAC",
+        b'R' => "RSA",
+        b'E' => "elliptic curves",
+        _ => "an unknown algorithm",
+    }
+}
+
+/// The identifier of IBM's optional block.
+const VECTOR_BLOCK: &str = "10";
+/// Lengths in bytes of fields for the longest keys of DES and of AES, with length and padding.
+const LONGEST_FIELDS: [i64; 2] = [32, 40];
+
 fn import(
     facility: &Facility,
     (block, recorded): (&[u8], Option<&Label>),
@@ -99,8 +178,8 @@ fn import(
         .set_integer(RULE_ARRAY_COUNT, 1 + keywords.len() as i64)
         .set_bytes(RULE_ARRAY, array.as_bytes());
     let reply = facility.call(domain, &arguments)?;
-    let importer = "an IMPORTER key (--type tdes-importer; for blocks of version D aes256-importer --usage IMPORT,WR-TR31 and the \
-                    kind of the key, such as WR-PIN)";
+    let importer = "an IMPORTER key (--type tdes-importer; for blocks of version D aes256-importer --usage IMPTT31D,VARDRV-D), \
+                    and the block no TDES key of three parts";
     let mut keys = vec![("--under", under, importer)];
     keys.extend(
         recorded.map(|label| ("--recorded", label, "a key block, which `cryptand key write` records")),
@@ -114,38 +193,47 @@ fn import(
     Ok(())
 }
 
+/// The block, with a key field of the first of these lengths that has room for the key.
 fn export(
     facility: &Facility,
     (label, under): (&Label, &Label),
-    block: tr31_key_export::Ask<'static>,
+    block: &tr31_key_export::Ask<'static>,
+    lengths: &[i64],
     domain: u16,
 ) -> Result<String, Failure> {
     use tr31_key_export::*;
-    let ask = Ask {
-        key_version_number: b"00",
-        source_key_identifier: label.into(),
-        wrap_kek_identifier: under.into(),
-        tr31_key_block: TOKEN_BYTES_MAX,
-        ..block
-    };
-    let mut filled = Filled::default();
-    let arguments = ask.arguments(&mut filled);
-    let reply = facility.call(domain, &arguments)?;
     let keys = [
         (
             "--label",
             label,
-            "a key that can do no more under this usage and mode than it can here (docs/keyblocks.md)",
+            "a key that can do no more under this usage and mode than it can here, one of DKYL1 with --vector (docs/keyblocks.md)",
         ),
         (
             "--under",
             under,
-            "an EXPORTER key (--type tdes-exporter; for version D aes256-exporter --usage EXPORT,WR-TR31 and the kind of the key, \
-             such as WR-PIN)",
+            "an EXPORTER key (--type tdes-exporter; for version D aes256-exporter --usage EXPTT31D,VARDRV-D)",
         ),
     ];
-    complete(&arguments, RULE_ARRAY, reply.codes(), &keys)?;
-    Ok(String::from_utf8_lossy(reply.arguments().bytes(TR31_KEY_BLOCK)).into_owned())
+    let (longest, shorter) = lengths.split_last().unwrap_or((&0, &[]));
+    for key_field_length in shorter.iter().chain([longest]) {
+        let ask = Ask {
+            key_version_number: b"00",
+            key_field_length: *key_field_length,
+            source_key_identifier: label.into(),
+            wrap_kek_identifier: under.into(),
+            tr31_key_block: TOKEN_BYTES_MAX,
+            ..*block
+        };
+        let mut filled = Filled::default();
+        let arguments = ask.arguments(&mut filled);
+        let reply = facility.call(domain, &arguments)?;
+        if reply.codes() == code::INVALID_PARAMETER && key_field_length != longest {
+            continue;
+        }
+        complete(&arguments, RULE_ARRAY, reply.codes(), &keys)?;
+        return Ok(String::from_utf8_lossy(reply.arguments().bytes(TR31_KEY_BLOCK)).into_owned());
+    }
+    Err(Failure::Unexpected("a key block"))
 }
 
 /// Checks that the verb succeeded. The error names the options and the key types that they take.
@@ -198,7 +286,7 @@ fn block(
     Ok(Ask { usage: Some(usage_word.1), mode: Some(mode_word.1), ..new })
 }
 
-const USAGES: [(&str, KeyBlockUsage); 17] = [
+const USAGES: [(&str, KeyBlockUsage); 18] = [
     ("B0", KeyBlockUsage::B0),
     ("C0", KeyBlockUsage::C0),
     ("D0", KeyBlockUsage::D0),
@@ -208,6 +296,7 @@ const USAGES: [(&str, KeyBlockUsage); 17] = [
     ("E3", KeyBlockUsage::E3),
     ("E4", KeyBlockUsage::E4),
     ("K0", KeyBlockUsage::K0),
+    ("K1", KeyBlockUsage::K1),
     ("M0", KeyBlockUsage::M0),
     ("M1", KeyBlockUsage::M1),
     ("M3", KeyBlockUsage::M3),

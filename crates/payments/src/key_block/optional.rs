@@ -39,8 +39,6 @@ impl OptionalBlock<'_> {
     /// The form that X9.143 prescribes for the data; printable characters for blocks that it does not name.
     const fn contents(&self) -> Contents {
         match &self.identifier {
-            // The serial number of a TDES DUKPT terminal, with or without its first two bytes.
-            b"KS" => Contents::Hexadecimal(16, 20),
             // The identifier of an AES DUKPT initial key.
             b"IK" => Contents::Hexadecimal(16, 16),
             // The kind of a base key, and its identifier.
@@ -51,6 +49,7 @@ impl OptionalBlock<'_> {
             b"KC" | b"KP" | b"PK" => Contents::Hexadecimal(4, 34),
             // Version and value: life of an asymmetric key, weakest protection so far.
             b"AL" | b"WP" => Contents::Hexadecimal(4, 4),
+            // KS names a set of keys: the serial number of a TDES DUKPT terminal in digits, or a text of its maker's.
             // CT certificate, DA derivations, FL flags, LB label, TC and TS times, KV, PB, and all others.
             _ => Contents::Printable,
         }

@@ -176,7 +176,9 @@ fn optional_blocks_are_looked_at() {
     assert_eq!(one("CT00020010ABCDEF"), Some((Cause::OptionalLength, 20)));
     assert_eq!(one("CT00040009ABCDEF"), Some((Cause::OptionalLength, 18)));
     assert_eq!(one("CT0004FFFFABCDEF"), Some((Cause::OptionalLength, 18)));
-    assert_eq!(one("KS0900604"), Some((Cause::Character, 25)));
+    assert_eq!(one("KS08VM9A"), None);
+    assert_eq!(one("KS08VM\u{7}A"), Some((Cause::Character, 22)));
+    assert_eq!(one("IK0900604"), Some((Cause::Character, 25)));
     assert_eq!(one("HM08ABCD"), Some((Cause::Character, 22)));
     assert_eq!(two("LB0400LB"), Some((Cause::Character, 22)));
     assert_eq!(two("LB04LB04"), Some((Cause::OptionalTwice, 20)));

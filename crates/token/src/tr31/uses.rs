@@ -4,15 +4,23 @@
 //!
 //! One [table](ROWS) serves both directions. A key may be exported under a usage and a mode only if
 //! every key that such a block can be imported as has no more uses ([`may_leave`],
-//! [`may_leave_variable`]). Keys that the codes cannot distinguish are in no row:
+//! [`may_leave_variable`]).
+//!
+//! Mode N (no restrictions) comes in as the widest key that one of the other modes gives, or as the
+//! one that the caller chooses; no key leaves under it. A key that derives others at two steps
+//! (DKYL1) leaves only with its control vector: without it, the block could come in as a key of one
+//! step, which makes MACs under the keys that the other one hides. So does a key of E1 of one step,
+//! which could come in as one of two and make keys of cards that it does not make.
+//!
+//! Keys that the codes cannot distinguish are in no row:
 //!
 //! | not here | because |
 //! |---|---|
-//! | K1, protection keys of blocks | a transport key here wraps tokens too |
+//! | K1 of DES, protection keys of blocks | a DES transport key here wraps tokens too |
 //! | B1, initial keys of DUKPT | a base key here derives initial keys |
 //! | E5, keys that personalize cards | they derive keys of three types; DALL derives those of all |
 //! | M6 of TDES, M2, M4, M5, M7, M8 | a MAC key here makes other MACs, or a hash is missing |
-//! | C-mode and N of data keys, OKEYXLAT and IKEYXLAT, CSC of C0 without its point | the key that
+//! | C-mode of data keys, OKEYXLAT and IKEYXLAT, CSC of C0 without its point | the key that
 //! is imported could have more uses |
 
 use crate::control_vector::{ControlVector, KeyForm, bit};
@@ -44,6 +52,8 @@ pub enum Choice {
     Verifying,
     /// The key of American Express's card security codes, of C0.
     SecurityCode,
+    /// The key that derives others at two steps, of E0 to E4.
+    LevelOne,
 }
 
 /// A row: the codes of a block, and the key that they mean.
@@ -64,8 +74,8 @@ pub struct UsageRow {
 
 /// Point for importing a key of C0 as the key of card security codes.
 pub const POINT_SECURITY_CODE: u16 = 0x015B;
-/// Point for importing V0, V1 and V2 with a mode that does not tell whether the key generates or
-/// verifies PINs.
+/// Point for importing a key of V0, V1 or V2, whose mode does not tell whether it generates or
+/// verifies PINs, as one that generates.
 pub const POINT_PIN_ANY_MODE: u16 = 0x017C;
 
 const fn row(usage: &[u8; 2], mode: u8, meaning: Meaning) -> UsageRow {
@@ -82,7 +92,7 @@ const VISA_GENERATES: &[&str] = &["VISA-PVV", GENERATES[0], GENERATES[1], GENERA
 
 /// All rows, for both directions.
 pub const ROWS: &[UsageRow] = &{
-    use Choice::{Generating, Receiving, SecurityCode, Sending, Verifying};
+    use Choice::{Generating, LevelOne, Receiving, SecurityCode, Sending, Verifying};
     use KeyType as K;
     use Meaning::{Des, Variable};
     use VariableType as V;
@@ -90,69 +100,112 @@ pub const ROWS: &[UsageRow] = &{
     [
         row(b"B0", b'X', Des(K::KeyGenKy, &["UKPT"])),
         row(b"B0", b'X', Variable(V::DkyGenKy, &["D-ALL", "A-DUKPT", "DKYL0"])),
+        row(b"B0", b'N', Des(K::KeyGenKy, &["UKPT"])),
+        row(b"B0", b'N', Variable(V::DkyGenKy, &["D-ALL", "A-DUKPT", "DKYL0"])),
         row(b"C0", b'C', Des(K::Mac, &["CVVKEY-A"])),
         row(b"C0", b'G', Des(K::Mac, &["CVVKEY-A"])),
         row(b"C0", b'V', Des(K::MacVer, &["CVVKEY-A"])),
+        row(b"C0", b'N', Des(K::Mac, &["CVVKEY-A"])),
         chosen(b"C0", b'C', SecurityCode, Some(POINT_SECURITY_CODE), Des(K::Mac, &["AMEX-CSC"])),
         chosen(b"C0", b'G', SecurityCode, Some(POINT_SECURITY_CODE), Des(K::Mac, &["AMEX-CSC"])),
         chosen(b"C0", b'V', SecurityCode, Some(POINT_SECURITY_CODE), Des(K::MacVer, &["AMEX-CSC"])),
+        chosen(b"C0", b'N', SecurityCode, Some(POINT_SECURITY_CODE), Des(K::Mac, &["AMEX-CSC"])),
         row(b"D0", b'B', Des(K::Cipher, &[])),
         row(b"D0", b'E', Des(K::Encipher, &[])),
         row(b"D0", b'D', Des(K::Decipher, &[])),
+        row(b"D0", b'N', Des(K::Cipher, &[])),
         row(b"D0", b'B', Variable(V::Cipher, &["ENCRYPT", "DECRYPT", "CBC"])),
         row(b"D0", b'E', Variable(V::Cipher, &["ENCRYPT", "CBC"])),
         row(b"D0", b'D', Variable(V::Cipher, &["DECRYPT", "CBC"])),
+        row(b"D0", b'N', Variable(V::Cipher, &["ENCRYPT", "DECRYPT", "CBC"])),
         row(b"E0", b'X', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
         row(b"E1", b'X', Des(K::DKyGenKy, &["DKYL0", "DMPIN"])),
         row(b"E2", b'X', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
         row(b"E3", b'X', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
         row(b"E4", b'X', Des(K::DKyGenKy, &["DKYL0", "DDATA"])),
+        chosen(b"E0", b'X', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMAC"])),
+        chosen(b"E1", b'X', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMPIN"])),
+        chosen(b"E2", b'X', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMAC"])),
+        chosen(b"E3", b'X', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMAC"])),
+        chosen(b"E4", b'X', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DDATA"])),
+        row(b"E0", b'N', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        row(b"E1", b'N', Des(K::DKyGenKy, &["DKYL0", "DMPIN"])),
+        row(b"E2", b'N', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        row(b"E3", b'N', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        row(b"E4", b'N', Des(K::DKyGenKy, &["DKYL0", "DDATA"])),
+        chosen(b"E0", b'N', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMAC"])),
+        chosen(b"E1", b'N', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMPIN"])),
+        chosen(b"E2", b'N', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMAC"])),
+        chosen(b"E3", b'N', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMAC"])),
+        chosen(b"E4", b'N', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DDATA"])),
         row(b"K0", b'E', Des(K::Exporter, &[])),
         row(b"K0", b'D', Des(K::Importer, &[])),
         chosen(b"K0", b'B', Sending, None, Des(K::Exporter, &[])),
         chosen(b"K0", b'B', Receiving, None, Des(K::Importer, &[])),
+        chosen(b"K0", b'N', Sending, None, Des(K::Exporter, &[])),
+        chosen(b"K0", b'N', Receiving, None, Des(K::Importer, &[])),
         row(b"K0", b'E', Variable(V::Exporter, &[])),
         row(b"K0", b'D', Variable(V::Importer, &[])),
         chosen(b"K0", b'B', Sending, None, Variable(V::Exporter, &[])),
         chosen(b"K0", b'B', Receiving, None, Variable(V::Importer, &[])),
+        chosen(b"K0", b'N', Sending, None, Variable(V::Exporter, &[])),
+        chosen(b"K0", b'N', Receiving, None, Variable(V::Importer, &[])),
+        row(b"K1", b'E', Variable(V::Exporter, PROTECTS_OUT)),
+        row(b"K1", b'D', Variable(V::Importer, PROTECTS_IN)),
+        chosen(b"K1", b'B', Sending, None, Variable(V::Exporter, PROTECTS_OUT)),
+        chosen(b"K1", b'B', Receiving, None, Variable(V::Importer, PROTECTS_IN)),
+        chosen(b"K1", b'N', Sending, None, Variable(V::Exporter, PROTECTS_OUT)),
+        chosen(b"K1", b'N', Receiving, None, Variable(V::Importer, PROTECTS_IN)),
         row(b"M0", b'C', Des(K::Mac, &[])),
         row(b"M0", b'G', Des(K::Mac, &[])),
         row(b"M0", b'V', Des(K::MacVer, &[])),
+        row(b"M0", b'N', Des(K::Mac, &[])),
         row(b"M1", b'C', Des(K::Mac, &[])),
         row(b"M1", b'G', Des(K::Mac, &[])),
         row(b"M1", b'V', Des(K::MacVer, &[])),
+        row(b"M1", b'N', Des(K::Mac, &[])),
         row(b"M3", b'C', Des(K::Mac, &[])),
         row(b"M3", b'G', Des(K::Mac, &[])),
         row(b"M3", b'V', Des(K::MacVer, &[])),
+        row(b"M3", b'N', Des(K::Mac, &[])),
         row(b"M6", b'C', Variable(V::Mac, &["GENERATE", "CMAC"])),
         row(b"M6", b'G', Variable(V::Mac, &["GENONLY", "CMAC"])),
         row(b"M6", b'V', Variable(V::Mac, &["VERIFY", "CMAC"])),
+        row(b"M6", b'N', Variable(V::Mac, &["GENERATE", "CMAC"])),
         row(b"P0", b'E', Des(K::OPinEnc, &[])),
         row(b"P0", b'D', Des(K::IPinEnc, &[])),
         chosen(b"P0", b'B', Sending, None, Des(K::OPinEnc, &[])),
         chosen(b"P0", b'B', Receiving, None, Des(K::IPinEnc, &[])),
+        chosen(b"P0", b'N', Sending, None, Des(K::OPinEnc, &[])),
+        chosen(b"P0", b'N', Receiving, None, Des(K::IPinEnc, &[])),
         row(b"P0", b'E', Variable(V::PinProt, PIN_OUT)),
         row(b"P0", b'D', Variable(V::PinProt, PIN_IN)),
         chosen(b"P0", b'B', Sending, None, Variable(V::PinProt, PIN_OUT)),
         chosen(b"P0", b'B', Receiving, None, Variable(V::PinProt, PIN_IN)),
+        chosen(b"P0", b'N', Sending, None, Variable(V::PinProt, PIN_OUT)),
+        chosen(b"P0", b'N', Receiving, None, Variable(V::PinProt, PIN_IN)),
         row(b"V0", b'C', Des(K::PinGen, &[])),
         row(b"V0", b'G', Des(K::PinGen, &GENERATES)),
         row(b"V0", b'V', Des(K::PinVer, &[])),
         chosen(b"V0", b'N', Generating, PIN, Des(K::PinGen, &[])),
-        chosen(b"V0", b'N', Verifying, PIN, Des(K::PinVer, &[])),
+        chosen(b"V0", b'N', Verifying, None, Des(K::PinVer, &[])),
         row(b"V1", b'C', Des(K::PinGen, &["IBM-PIN"])),
         row(b"V1", b'G', Des(K::PinGen, IBM_GENERATES)),
         row(b"V1", b'V', Des(K::PinVer, &["IBM-PIN"])),
         chosen(b"V1", b'N', Generating, PIN, Des(K::PinGen, &["IBM-PIN"])),
-        chosen(b"V1", b'N', Verifying, PIN, Des(K::PinVer, &["IBM-PIN"])),
+        chosen(b"V1", b'N', Verifying, None, Des(K::PinVer, &["IBM-PIN"])),
         row(b"V2", b'C', Des(K::PinGen, &["VISA-PVV"])),
         row(b"V2", b'G', Des(K::PinGen, VISA_GENERATES)),
         row(b"V2", b'V', Des(K::PinVer, &["VISA-PVV"])),
         chosen(b"V2", b'N', Generating, PIN, Des(K::PinGen, &["VISA-PVV"])),
-        chosen(b"V2", b'N', Verifying, PIN, Des(K::PinVer, &["VISA-PVV"])),
+        chosen(b"V2", b'N', Verifying, None, Des(K::PinVer, &["VISA-PVV"])),
     ]
 };
 
+/// Keywords of a key that protects key blocks of any kind that leave, and nothing else.
+const PROTECTS_OUT: &[&str] = &["EXPTT31D", "VARDRV-D"];
+/// The same for blocks that come in.
+const PROTECTS_IN: &[&str] = &["IMPTT31D", "VARDRV-D"];
 /// Keywords of a key that enciphers PIN blocks of 16 bytes: it takes no clear PINs, and writes no
 /// blocks without a PAN.
 const PIN_OUT: &[&str] = &["ENCRYPT", "CBC", "EPINGEN", "PINXLATE", "REFORMAT", "ISO-4"];
@@ -186,15 +239,17 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Rows with this usage and mode whose keys have this algorithm of X9.143: T or D (DES), A (AES).
-pub fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'static UsageRow> {
-    ROWS.iter().filter(move |row| {
-        let is_algorithm = match row.meaning {
-            Meaning::Des(..) => matches!(algorithm, b'T' | b'D'),
-            Meaning::Variable(..) => algorithm == b'A',
-        };
-        is_algorithm && row.usage == usage && row.mode == mode
+/// Rows whose keys have this algorithm of X9.143: T or D (DES), A (AES).
+pub fn of_algorithm(algorithm: u8) -> impl Iterator<Item = &'static UsageRow> {
+    ROWS.iter().filter(move |row| match row.meaning {
+        Meaning::Des(..) => matches!(algorithm, b'T' | b'D'),
+        Meaning::Variable(..) => algorithm == b'A',
     })
+}
+
+/// Rows with this usage and mode whose keys have this algorithm of X9.143.
+pub fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'static UsageRow> {
+    of_algorithm(algorithm).filter(move |row| row.usage == usage && row.mode == mode)
 }
 
 /// The row by which a block is imported.
@@ -218,6 +273,22 @@ pub fn comes_as(
 }
 
 impl UsageRow {
+    /// The keyword of TR31_Key_Import by which a caller makes the choice; none for the usual key.
+    pub fn keyword(&self) -> Option<&'static str> {
+        let is_pin = self.usage == *b"P0";
+        Some(match self.choice {
+            Choice::Usual => return None,
+            Choice::Sending if is_pin => "OPINENC",
+            Choice::Sending => "EXPORTER",
+            Choice::Receiving if is_pin => "IPINENC",
+            Choice::Receiving => "IMPORTER",
+            Choice::Generating => "PINGEN",
+            Choice::Verifying => "PINVER",
+            Choice::SecurityCode => "CVK-CSC",
+            Choice::LevelOne => "DKYL1",
+        })
+    }
+
     /// Keywords of the key beyond the default of its type.
     pub fn keywords(&self) -> &'static [&'static str] {
         match self.meaning {
@@ -251,16 +322,27 @@ impl UsageRow {
     }
 }
 
-/// Whether a DES key with this control vector may be exported under usage and mode.
+/// Whether a DES key with this control vector may be exported under usage and mode; `with_vector`
+/// says whether the control vector goes along, by which the block comes in.
 ///
 /// # Errors
 /// [`Refused::Export`], [`Refused::Codes`] or [`Refused::Wider`].
-pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8) -> Result<(), Refused> {
+pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8, with_vector: bool) -> Result<(), Refused> {
     may_leave_at_all(vector)?;
+    if mode == ANY_MODE {
+        return Err(Refused::Codes);
+    }
     let form = vector.form().unwrap_or(KeyForm::Double);
+    // With its control vector a key comes back as what it is. Without it, a key of one step with DMAC or DDATA that
+    // comes back as one of two has no more uses: its MACs, or what it enciphers, are the keys of the second step.
+    let is_own_level = |row: &UsageRow| (row.choice == Choice::LevelOne) == derives_twice(vector);
+    let may_come = |row: &UsageRow| match with_vector {
+        true => is_own_level(row),
+        false => usage == *b"E1" || row.choice != Choice::LevelOne,
+    };
     let mut any = false;
     // Rows that need a point are not counted: a caller with that point may make such keys anyway.
-    for row in rows(usage, b'T', mode).filter(|row| row.point.is_none()) {
+    for row in rows(usage, b'T', mode).filter(|row| row.point.is_none() && may_come(row)) {
         if !covers(vector, row.vector(form, true)?) {
             return Err(Refused::Wider);
         }
@@ -283,6 +365,9 @@ pub fn may_leave_at_all(vector: ControlVector) -> Result<(), Refused> {
 /// # Errors
 /// [`Refused::Codes`] or [`Refused::Wider`].
 pub fn may_leave_variable(attributes: &Attributes, usage: [u8; 2], mode: u8) -> Result<(), Refused> {
+    if mode == ANY_MODE {
+        return Err(Refused::Codes);
+    }
     let mut any = false;
     for row in rows(usage, b'A', mode).filter(|row| row.point.is_none()) {
         let narrow = row.attributes(true)?;
@@ -343,7 +428,16 @@ fn covers(wide: ControlVector, narrow: ControlVector) -> bool {
     has_uses && has_type && has_method && has_rest
 }
 
+/// Whether a key with this control vector derives keys that derive others (DKYL1).
+fn derives_twice(vector: ControlVector) -> bool {
+    vector.type_bits().0 == TYPE_DKYGENKY && vector.left() & LEVEL == 1 << 49
+}
+
 const TYPE_DKYGENKY: u8 = 7;
+/// The level of a DKYGENKY key, bits 12 to 14.
+const LEVEL: u64 = 0b111 << 49;
+/// Mode of use without restrictions.
+const ANY_MODE: u8 = b'N';
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@
 //! and others). Which types belong to which kind is our reading.
 
 use super::attributes::{Attributes, Completeness};
-use super::types::VariableType;
+use super::types::{BLOCKS_ALONE, VariableType};
 use crate::control_vector::ControlVector;
 use crate::unconfirmed::MANAGEMENT_BLOCKS_ALONE;
 
@@ -81,20 +81,25 @@ impl Attributes {
         is_transport && self.usage[2] & algorithm != 0 && self.usage[3] & kind != 0
     }
 
-    /// Whether a transport key with these attributes protects key blocks (WR-TR31) with AES or HMAC
-    /// keys with the attributes `wrapped`.
+    /// Whether a transport key with these attributes protects key blocks with AES or HMAC keys with
+    /// the attributes `wrapped`.
     pub fn protects_blocks_of(&self, wrapped: &Self) -> bool {
-        self.wraps_kind_of(wrapped) && self.usage[1] & WR_TR31 != 0
+        self.protects_blocks() && self.wraps_kind_of(wrapped)
     }
 
-    /// Whether a transport key with these attributes protects key blocks (WR-TR31) with DES keys of
-    /// this type.
+    /// Whether a transport key with these attributes protects key blocks with DES keys of this
+    /// type.
     pub fn protects_blocks_of_des(&self, vector: ControlVector) -> bool {
+        self.protects_blocks() && self.usage[2] & WR_DES != 0 && self.usage[3] & kind_of_des(vector) != 0
+    }
+
+    /// Whether the key is a transport key that protects key blocks: one that wraps tokens with
+    /// WR-TR31, or one for blocks alone (EXPTT31D, IMPTT31D) with VARDRV-D.
+    pub(super) fn protects_blocks(&self) -> bool {
         let is_transport = matches!(self.key_type, VariableType::Exporter | VariableType::Importer);
-        is_transport
-            && self.usage[1] & WR_TR31 != 0
-            && self.usage[2] & WR_DES != 0
-            && self.usage[3] & kind_of_des(vector) != 0
+        let wraps_tokens = self.usage[0] & WRAPS_TOKENS != 0 && self.usage[1] & WR_TR31 != 0;
+        let is_alone = self.usage[0] & (WRAPS_ANY | BLOCKS_ALONE) == BLOCKS_ALONE;
+        is_transport && (wraps_tokens || is_alone && self.usage[1] & VARDRV_D != 0)
     }
 
     /// Whether a transport key with these attributes wraps private keys of this algorithm; false
@@ -155,7 +160,12 @@ const fn kind_of_des(vector: ControlVector) -> u16 {
     }
 }
 
+/// EXPORT, IMPORT.
+const WRAPS_TOKENS: u16 = 0x8000;
+/// All ways of wrapping tokens.
+const WRAPS_ANY: u16 = 0xFC00;
 const WR_TR31: u16 = 0x8000;
+const VARDRV_D: u16 = 0x0100;
 const WR_DES: u16 = 0x8000;
 const WR_VARIABLE: u16 = 0x0400;
 const WR_AES: u16 = 0x4000;

@@ -7,8 +7,8 @@
 //! exclude each other. A bit that no keyword sets is not defined and is refused, and so is a value
 //! that no keyword with its mask sets.
 //!
-//! Not defined here, and so refused: EXPTT31D, IMPTT31D and VARDRV-D (transport keys of TR-31
-//! blocks alone), the compliance tag (COMP-TAG), and D-KDKGKY, MMSAUTH1 and MMSAUTH2 of DKYGENKY.
+//! Not defined here, and so refused: the compliance tag (COMP-TAG), and D-KDKGKY, MMSAUTH1 and
+//! MMSAUTH2 of DKYGENKY.
 //! The usage fields of KDKGENKY after the first have no published meaning where it was looked for:
 //! they are kept as they are.
 
@@ -200,8 +200,9 @@ words! {
             "EXPORT" = 0x8000, "TRANSLAT" = 0x4000, "GEN-OPEX" = 0x2000, "GEN-IMEX" = 0x1000, "GEN-EXEX" = 0x0800,
             "GEN-PUB" = 0x0400,
         }
+        0 0 (0, 0xFC00, 0x0000) { "EXPTT31D" = 0x0100 }
         0 0 any { "UDX-ONLY" = 0x0008, "UDX-100" = 0x0004, "UDX-010" = 0x0002, "UDX-001" = 0x0001 }
-        1 0 any { "WR-TR31" = 0x8000, "KEK-RAW" = 0x0001 }
+        1 0 any { "WR-TR31" = 0x8000, "VARDRV-D" = 0x0100, "KEK-RAW" = 0x0001 }
         2 0 any {
             "WR-DES" = 0x8000, "WR-AES" = 0x4000, "WR-HMAC" = 0x2000, "WR-RSA" = 0x1000, "WR-ECC" = 0x0800,
             "WR-QSA" = 0x0400,
@@ -216,8 +217,9 @@ words! {
             "IMPORT" = 0x8000, "TRANSLAT" = 0x4000, "GEN-OPIM" = 0x2000, "GEN-IMEX" = 0x1000, "GEN-IMIM" = 0x0800,
             "GEN-PUB" = 0x0400,
         }
+        0 0 (0, 0xFC00, 0x0000) { "IMPTT31D" = 0x0100 }
         0 0 any { "UDX-ONLY" = 0x0008, "UDX-100" = 0x0004, "UDX-010" = 0x0002, "UDX-001" = 0x0001 }
-        1 0 any { "WR-TR31" = 0x8000, "KEK-RAW" = 0x0001 }
+        1 0 any { "WR-TR31" = 0x8000, "VARDRV-D" = 0x0100, "KEK-RAW" = 0x0001 }
         2 0 any {
             "WR-DES" = 0x8000, "WR-AES" = 0x4000, "WR-HMAC" = 0x2000, "WR-RSA" = 0x1000, "WR-ECC" = 0x0800,
             "WR-QSA" = 0x0400,
@@ -319,11 +321,14 @@ const fn aes(key_type: VariableType, name: &'static str, number: u16, words: &'s
     }
 }
 
-/// Defaults of the usage fields of transport keys, for fields in which no keyword sets a bit.
+/// Defaults of the usage fields of transport keys, for fields in which no keyword sets a bit. EXPTT31D and IMPTT31D
+/// stand alone in the first field.
 const TRANSPORT: &[(usize, u16, u16)] = &{
     let [(first, one), (second, two), (third, three)] = TRANSPORT_USAGE;
-    [(first, one, one), (second, two, two), (third, three, three)]
+    [(first, one | BLOCKS_ALONE, one), (second, two, two), (third, three, three)]
 };
+/// EXPTT31D, IMPTT31D: the key protects key blocks of version D (VARDRV-D), and wraps no tokens.
+pub(crate) const BLOCKS_ALONE: u16 = 0x0100;
 
 /// The rows, in the order of [`VariableType`].
 const ROWS: &[Row] = &[

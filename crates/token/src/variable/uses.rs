@@ -26,6 +26,8 @@ pub enum VariableUse {
     HmacVerify(HmacHash),
     /// Wrap other keys, as a key-encrypting key of this side.
     Wrap(Side, Wrapping),
+    /// Protect key blocks (TR-31), as a key-encrypting key of this side.
+    ProtectBlocks(Side),
     /// Encipher or decipher PIN blocks of ISO-4 (PINPROT).
     PinField(PinField),
     /// Derive keys for each transaction that encipher or decipher such PIN blocks (DKYGENKY with
@@ -114,7 +116,7 @@ pub enum HmacHash {
 
 impl VariableUse {
     /// Every use.
-    pub const ALL: [Self; 60] = [
+    pub const ALL: [Self; 62] = [
         Self::Encipher(CipherMode::Cbc),
         Self::Encipher(CipherMode::Ecb),
         Self::Encipher(CipherMode::Gcm),
@@ -153,6 +155,8 @@ impl VariableUse {
         Self::Wrap(Side::Receiving, Wrapping::PrivateKeys),
         Self::Wrap(Side::Receiving, Wrapping::GeneratedPrivateKeys),
         Self::Wrap(Side::Receiving, Wrapping::Tested),
+        Self::ProtectBlocks(Side::Sending),
+        Self::ProtectBlocks(Side::Receiving),
         Self::PinField(PinField::In(PinBlockIn::Verify)),
         Self::PinField(PinField::In(PinBlockIn::Alternate)),
         Self::PinField(PinField::In(PinBlockIn::Translate)),
@@ -242,17 +246,18 @@ impl Attributes {
             }
             (VariableType::Exporter, VariableUse::Wrap(Side::Sending, wrapping))
             | (VariableType::Importer, VariableUse::Wrap(Side::Receiving, wrapping)) => {
-                wraps(wrapping).is_none_or(|bit| first & bit != 0)
+                first & wraps(wrapping) != 0
             }
+            (VariableType::Exporter, VariableUse::ProtectBlocks(Side::Sending))
+            | (VariableType::Importer, VariableUse::ProtectBlocks(Side::Receiving)) => self.protects_blocks(),
             _ => false,
         }
     }
 }
 
-/// The bit of a transport key's first usage field that permits a wrapping; `None` if every
-/// transport key may do it.
-const fn wraps(wrapping: Wrapping) -> Option<u16> {
-    Some(match wrapping {
+/// The bits of a transport key's first usage field of which one permits a wrapping.
+const fn wraps(wrapping: Wrapping) -> u16 {
+    match wrapping {
         // EXPORT, IMPORT.
         Wrapping::Keys | Wrapping::PrivateKeys => 0x8000,
         // TRANSLAT.
@@ -265,8 +270,9 @@ const fn wraps(wrapping: Wrapping) -> Option<u16> {
         Wrapping::GeneratedTwice => 0x0800,
         // GEN-PUB.
         Wrapping::GeneratedPrivateKeys => 0x0400,
-        Wrapping::Tested => return None,
-    })
+        // Every key that wraps tokens.
+        Wrapping::Tested => 0xFC00,
+    }
 }
 
 /// Whether a MAC key makes CMACs of texts: method CMAC, and not for the PIN functions of one

@@ -40,10 +40,9 @@ reasons! {
     "SELFENC" => "a PIN block under itself is compared with those of all PINs";
     "KDFFM-DK", "KLEN128", "KLEN192", "KLEN256" => "the derivation is one of the German banking industry, and not public";
     [Tr31KeyExport] "EMVCPMK" => "the keys that personalize a card are of three types, and a key derives those of one here";
-    [Tr31KeyExport] "KEK-WRAP" => "a key that protects blocks wraps tokens too";
     [Tr31KeyExport] "SKEYHMAC" => "which hash a key of HMAC is for has no place in what is read here";
     [Tr31KeyImport] "EXTERNAL", "WKEY-AES", "WKEY-DES" => "a key for another system stays in its block";
-    [Tr31KeyImport] "DMV", "DALL", "DKYL1" => "codes of a block do not tell a key that derives such keys, or by more than one step, from one that derives less";
+    [Tr31KeyImport] "DMV", "DALL" => "codes of a block do not tell a key that derives such keys from one that derives less";
     [Tr31KeyImport] "OKEYXLAT", "IKEYXLAT" => "codes of a block do not tell a key that translates from one that exports or imports";
     "UKPTIPIN", "UKPTOPIN", "UKPTBOTH", "UKPT" => "the derived keys have a single length, which can be searched";
     "FF2", "ICFF2", "OCFF2" => "the method was proposed and not taken into SP 800-38G";

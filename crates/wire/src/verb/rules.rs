@@ -186,7 +186,6 @@ pub(super) const PIN_MESSAGE_RULES: &[Rule] = &[
 pub(super) const KEY_BLOCK_EXPORT_RULES: &[Rule] = &[
     // Such keys have no place here, or could be used for more when they come back.
     Rule::Refused("EMVCPMK"),
-    Rule::Refused("KEK-WRAP"),
     Rule::Refused("SKEYHMAC"),
     Rule::Needs(&["SKEY-AES"], &["VARDRV-D"]),
     Rule::Excludes(&["SKEY-AES"], &["INCL-CV", "ATTR-CV"]),
@@ -209,7 +208,6 @@ pub(super) const KEY_BLOCK_IMPORT_RULES: &[Rule] = &[
     // No row of usages has these.
     Rule::Refused("DMV"),
     Rule::Refused("DALL"),
-    Rule::Refused("DKYL1"),
     Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"]),
 ];
 pub(super) const COMBINED_RULES: &[Rule] = &[Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"])];

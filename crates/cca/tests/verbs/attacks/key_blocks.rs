@@ -230,7 +230,9 @@ fn a_key_that_verifies_pins_does_not_come_in_as_one_that_makes_them() {
             assert!(reply.bytes(clear_pin_generate::RETURNED_RESULT).starts_with(b"3413"));
         }
         request.refused(&mut keys.processor, code::ACCESS_DENIED);
-        keys.import(&text, &["PINVER"]).refused(&mut keys.processor, code::ACCESS_DENIED);
+        // As one that verifies it comes in without the point.
+        let key = token(&keys.import(&text, &["PINVER"]).ok(&mut keys.processor));
+        assert_eq!(KeyType::of(DesToken::parse(&key).unwrap().control_vector()), Some(KeyType::PinVer));
     }
 }
 

@@ -18,7 +18,7 @@ use wire::verb::tr31_key_export::{
 const VALUE: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();
 pub const METHODS: [(&str, char); 4] =
     [("VARXOR-A", 'A'), ("VARDRV-B", 'B'), ("VARXOR-C", 'C'), ("VARDRV-D", 'D')];
-pub const USAGES: [(&str, &str); 17] = [
+pub const USAGES: [(&str, &str); 18] = [
     ("BDK", "B0"),
     ("CVK", "C0"),
     ("ENC", "D0"),
@@ -28,6 +28,7 @@ pub const USAGES: [(&str, &str); 17] = [
     ("EMVDAMK", "E3"),
     ("EMVDNMK", "E4"),
     ("KEK", "K0"),
+    ("KEK-WRAP", "K1"),
     ("ISOMAC0", "M0"),
     ("ISOMAC1", "M1"),
     ("ISOMAC3", "M3"),
@@ -47,6 +48,10 @@ pub const MODES: [(&str, u8); 8] = [
     ("DERIVE", b'X'),
     ("ANY", b'N'),
 ];
+
+fn vector(token: &[u8]) -> token::ControlVector {
+    DesToken::parse(token).unwrap().control_vector()
+}
 
 /// A key of double length, where its type has keys of single length too.
 fn entered_double(keys: &mut Keys, key_type: KeyType, words: &[&str]) -> Vec<u8> {
@@ -68,7 +73,7 @@ fn every_usage_and_mode_leaves_and_comes_back_no_wider() {
             Meaning::Des(key_type, words) => {
                 let source = entered_double(&mut keys, key_type, words);
                 let vector = DesToken::parse(&source).unwrap().control_vector();
-                (source, may_leave(vector, row.usage, row.mode))
+                (source, may_leave(vector, row.usage, row.mode, false))
             }
             Meaning::Variable(key_type, words) => {
                 let source = entered2(&mut keys.processor, key_type, words, &VALUE);
@@ -166,13 +171,55 @@ fn only_a_key_that_protects_blocks_protects_them() {
         &["WR-TR31", "WR-DES", "WR-PIN"],
         &["WR-TR31", "WR-AES", "WR-DATA"],
         &["WR-TR31", "GEN-OPEX"],
+        &["EXPTT31D"],
+        &["EXPTT31D", "WR-TR31"],
+        &["EXPTT31D", "VARDRV-D", "WR-AES"],
+        &["EXPORT", "VARDRV-D"],
     ] {
         // Keywords of a group take the place of its defaults.
         let kek = entered2(&mut keys.processor, Exporter, words, &[7; 32]);
         export(&source, &kek, &aes).refused(&mut keys.processor, code::KEY_USAGE);
     }
-    let kek = entered2(&mut keys.processor, Exporter, &["WR-TR31", "WR-DES", "WR-DATA"], &[7; 32]);
-    export(&source, &kek, &aes).ok(&mut keys.processor);
+    for words in [&["WR-TR31", "WR-DES", "WR-DATA"][..], &["EXPTT31D", "VARDRV-D"]] {
+        let kek = entered2(&mut keys.processor, Exporter, words, &[7; 32]);
+        export(&source, &kek, &aes).ok(&mut keys.processor);
+    }
+}
+
+/// A key that derives others at two steps leaves with its control vector, and comes back as that; without it, its block
+/// would come in as a key of one step too.
+#[test]
+fn a_key_of_two_steps_leaves_with_its_control_vector() {
+    let mut keys = Keys::new();
+    for (usage, derived) in [
+        ("EMVACMK", "DMAC"),
+        ("EMVSCMK", "DMPIN"),
+        ("EMVSIMK", "DMAC"),
+        ("EMVDAMK", "DMAC"),
+        ("EMVDNMK", "DDATA"),
+    ] {
+        let source = entered(&mut keys.processor, "DKYGENKY", &["DKYL1", derived], &VALUE);
+        for method in ["VARDRV-B", "VARDRV-D"] {
+            let words = [method, usage, "DERIVE"];
+            keys.export(&source, &words).refused(&mut keys.processor, code::KEY_USAGE);
+            let words = [&words[..], &["INCL-CV"]].concat();
+            let text = block(&keys.export(&source, &words).ok(&mut keys.processor));
+            for words in [&[][..], &["DKYL1"], &["DKYL1", derived]] {
+                let back = keys.import(&text, words).ok(&mut keys.processor);
+                assert_eq!(vector(&token(&back)), vector(&source), "{usage} as {words:?}");
+            }
+            // Its control vector says what it is, whatever a keyword says.
+            for words in [&["DKYL0"][..], &[if derived == "DMAC" { "DDATA" } else { "DMAC" }]] {
+                keys.import(&text, words).refused(&mut keys.processor, code::TYPE_AND_VECTOR);
+            }
+            let other = [method, if derived == "DMAC" { "EMVDNMK" } else { "EMVACMK" }, "DERIVE", "INCL-CV"];
+            keys.export(&source, &other).refused(&mut keys.processor, code::KEY_USAGE);
+        }
+        // One of three steps is in no usage.
+        let deeper = entered(&mut keys.processor, "DKYGENKY", &["DKYL2", derived], &VALUE);
+        let words = ["VARDRV-B", usage, "DERIVE", "INCL-CV"];
+        keys.export(&deeper, &words).refused(&mut keys.processor, code::KEY_USAGE);
+    }
 }
 
 #[test]
@@ -251,11 +298,7 @@ fn a_control_vector_goes_beside_usage_and_mode_or_in_their_place() {
     let words = ["VARDRV-B", "VISAPVV", "ANY", "INCL-CV"];
     let text = block(&keys.export(&source, &words).points(any).ok(&mut keys.processor));
     assert_eq!(&text[5..9], "V2TN");
-    for words in [
-        &["VARDRV-B", "EMVCPMK", "DERIVE"][..],
-        &["VARDRV-B", "KEK-WRAP", "ENC-ONLY"],
-        &["VARDRV-B", "ENC", "ENCDEC", "SKEYHMAC"],
-    ] {
+    for words in [&["VARDRV-B", "EMVCPMK", "DERIVE"][..], &["VARDRV-B", "ENC", "ENCDEC", "SKEYHMAC"]] {
         keys.export(&source, words).refused(&mut keys.processor, code::KEYWORD);
     }
     // Beside codes of another type it is not taken in.

@@ -67,20 +67,13 @@ fn every_row_comes_in_as_its_key() {
         let is_aes = matches!(row.meaning, Meaning::Variable(..));
         let codes = format!("{usage}{}{}", if is_aes { 'A' } else { 'T' }, row.mode as char);
         let text = made(if is_aes { 'D' } else { 'B' }, &codes, 'E', 16);
-        let word = match row.choice {
-            Choice::Usual => None,
-            Choice::Sending => Some(if usage == "P0" { "OPINENC" } else { "EXPORTER" }),
-            Choice::Receiving => Some(if usage == "P0" { "IPINENC" } else { "IMPORTER" }),
-            Choice::Generating => Some("PINGEN"),
-            Choice::Verifying => Some("PINVER"),
-            Choice::SecurityCode => Some("CVK-CSC"),
-        };
+        let word = row.keyword();
         let words: Vec<&str> = word.into_iter().collect();
         let request = keys.import(&text, &words);
         if row.point.is_some() {
             request.refused(&mut keys.processor, code::ACCESS_DENIED);
         }
-        if word.is_some() && row.choice != Choice::SecurityCode {
+        if word.is_some() && !matches!(row.choice, Choice::SecurityCode | Choice::LevelOne) {
             keys.import(&text, &[]).points(pins).refused(&mut keys.processor, code::KEYWORD_REQUIRED);
             keys.import(&text, &["CVK-CVV"]).points(pins).refused(&mut keys.processor, code::TYPE_AND_VECTOR);
         }
@@ -115,7 +108,10 @@ fn keywords_that_say_what_the_block_says_are_taken_and_others_refused() {
         ("D0TB", &["CVK-CVV"], code::TYPE_AND_VECTOR),
         ("E0TX", &["DMAC", "DKYL0"], code::OK),
         ("E0TX", &["DMV"], code::KEYWORD),
-        ("E0TX", &["DKYL1"], code::KEYWORD),
+        ("E0TX", &["DKYL1"], code::OK),
+        ("E0TN", &["DKYL1", "DMAC"], code::OK),
+        ("E0TX", &["DKYL1", "DDATA"], code::TYPE_AND_VECTOR),
+        ("D0TB", &["DKYL1"], code::TYPE_AND_VECTOR),
         ("E0TX", &["DALL"], code::KEYWORD),
         ("E1TX", &["DMPIN"], code::OK),
         ("E4TX", &["DDATA", "DKYL0"], code::OK),
@@ -136,7 +132,16 @@ fn keywords_that_say_what_the_block_says_are_taken_and_others_refused() {
         ("K1TE", &[], code::KEY_USAGE),
         ("B1TX", &[], code::KEY_USAGE),
         ("E5TX", &[], code::KEY_USAGE),
-        ("P0TN", &[], code::KEY_USAGE),
+        ("P0TN", &[], code::KEYWORD_REQUIRED),
+        ("P0TN", &["OPINENC"], code::OK),
+        ("P0TN", &["IPINENC"], code::OK),
+        ("K0TN", &[], code::KEYWORD_REQUIRED),
+        ("K0TN", &["IMPORTER"], code::OK),
+        ("M3TN", &[], code::OK),
+        ("D0TN", &[], code::OK),
+        ("B0TN", &[], code::OK),
+        ("V2TN", &["PINVER"], code::OK),
+        ("V2TN", &["PINGEN"], code::ACCESS_DENIED),
         ("P0RE", &[], code::KEY_USAGE),
         ("00TB", &[], code::KEY_USAGE),
         ("10T1", &[], code::KEY_USAGE),
@@ -270,7 +275,14 @@ fn only_a_key_that_protects_blocks_opens_them() {
     refused(&mut keys, &des, &aes_importer, code::TOKEN_INVALID);
     let exporter = keys.aes_exporter.clone();
     refused(&mut keys, &aes, &exporter, code::KEY_USAGE);
-    for words in [&[][..], &["WR-TR31", "WR-DES", "WR-PIN"], &["WR-TR31", "GEN-OPIM"]] {
+    for words in [
+        &[][..],
+        &["WR-TR31", "WR-DES", "WR-PIN"],
+        &["WR-TR31", "GEN-OPIM"],
+        &["IMPTT31D", "WR-TR31"],
+        &["IMPTT31D", "VARDRV-D", "WR-DES", "WR-PIN"],
+        &["IMPORT", "VARDRV-D"],
+    ] {
         let kek = verb_requests::uses::ways::entered2(&mut keys.processor, Importer, words, Keys::value('D'));
         refused(&mut keys, &aes, &kek, code::KEY_USAGE);
     }

@@ -31,7 +31,7 @@ fn blocks_are_put_one_behind_the_other() {
     for (before, room, identifier, data) in [
         ("", 100, "PB", "0000"),
         ("", 100, "ks", "0000"),
-        ("", 100, "KS", "0060"),
+        ("", 100, "IK", "0060"),
         ("", 100, "TS", "tab\t"),
         ("TS04", 100, "TS", ""),
         ("TS99", 100, "LB", ""),

@@ -216,7 +216,7 @@ fn source(processor: &mut Processor, row: &UsageRow, value: &[u8]) -> Option<Vec
         Meaning::Des(key_type, words) => {
             let token = des(processor, key_type, words, value.try_into().unwrap());
             let vector = DesToken::parse(&token).unwrap().control_vector();
-            may_leave(vector, row.usage, row.mode).ok().map(|()| token)
+            may_leave(vector, row.usage, row.mode, false).ok().map(|()| token)
         }
         Meaning::Variable(key_type, words) => {
             let token = entered2(processor, key_type, words, value);
