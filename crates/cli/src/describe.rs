@@ -10,7 +10,7 @@
 
 mod fixed;
 mod pka;
-mod tr31;
+pub mod tr31;
 mod variable;
 
 use crate::prompt::to_hexadecimal;

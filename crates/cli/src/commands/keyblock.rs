@@ -4,6 +4,7 @@ use super::payment::call::Taken;
 use super::payment::hints::{Said, hint};
 use super::{described, key};
 use crate::args::{BlockExport, BlockVersion, GivenBlock, Keyblock};
+use crate::describe::tr31;
 use crate::encoded::{self, shown};
 use crate::failure::Failure;
 use crate::output::{print, write_new};
@@ -109,7 +110,7 @@ fn judge(name: &str, text: &[u8], keywords: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     let codes = [first, second];
-    let what = format!("usage {usage}, mode {mode}, {}", algorithm_name(algorithm));
+    let what = format!("usage {usage}, mode {mode}, {}", tr31::algorithm(block.algorithm()));
     let named: Vec<&UsageRow> = rows(codes, algorithm, mode_of).collect();
     if named.is_empty() {
         let mut modes: Vec<u8> =
@@ -133,18 +134,6 @@ fn judge(name: &str, text: &[u8], keywords: &[String]) -> Result<(), Failure> {
         )));
     }
     Ok(())
-}
-
-fn algorithm_name(algorithm: u8) -> &'static str {
-    match algorithm {
-        b'A' => "AES",
-        b'D' => "DES",
-        b'T' => "TDES",
-        b'H' => "HMAC",
-        b'R' => "RSA",
-        b'E' => "elliptic curves",
-        _ => "an unknown algorithm",
-    }
 }
 
 /// The identifier of IBM's optional block.

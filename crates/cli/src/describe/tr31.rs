@@ -43,6 +43,11 @@ fn checked(whole: &str) -> String {
     }
 }
 
+/// The name of an algorithm of X9.143; its letter if that is not known.
+pub fn algorithm(letter: &str) -> &str {
+    ALGORITHMS.iter().find(|(known, _)| *known == letter).map_or(letter, |(_, name)| name)
+}
+
 /// A value with its meaning, if the meaning is known.
 fn named(value: &str, meanings: &[(&str, &str)]) -> String {
     match meanings.iter().find(|(known, _)| *known == value) {
