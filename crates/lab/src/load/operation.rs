@@ -90,6 +90,8 @@ pub struct RsaKey {
 pub enum Payment {
     /// A PIN block of ISO-0 from one key under another, in the same format.
     PinTranslate,
+    /// The same between keys of three parts.
+    PinTranslateThreeParts,
     /// The PIN of an ISO-0 block, in a block of ISO-3.
     PinReformat,
     /// A PIN block from one key of DUKPT under another; both counters have five bits set.
@@ -178,8 +180,9 @@ pub const RSA_VERBS: [(Verb, &[RsaForm]); 6] = [
     (Verb::PkaKeyGenerate, &[RsaForm::Crt, RsaForm::Me]),
 ];
 
-const PAYMENTS: [(&str, Payment); 12] = [
+const PAYMENTS: [(&str, Payment); 13] = [
     ("pin-translate", Payment::PinTranslate),
+    ("pin-translate-tdes3", Payment::PinTranslateThreeParts),
     ("pin-reformat", Payment::PinReformat),
     ("pin-translate-dukpt", Payment::PinTranslateDukpt),
     ("pin-verify-dukpt", Payment::PinVerifyDukpt),

@@ -109,7 +109,7 @@ impl Maker<'_> {
     ) -> Result<Vec<u8>, LabError> {
         use verb::key_part_import::*;
         let mut token = self.key_skeleton(key_type, length, usage)?;
-        for (step, part) in [(KeyPart::First, value), (KeyPart::Last, &[0; 16])] {
+        for (step, part) in [(KeyPart::First, value), (KeyPart::Last, &vec![0; value.len()])] {
             let key_identifier = (&token).into();
             let entered = self.ask(&Ask { key_part: part, key_identifier, ..Ask::new(step) })?;
             token = entered.got().key_identifier.to_vec();

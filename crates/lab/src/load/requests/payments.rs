@@ -126,6 +126,7 @@ impl Maker<'_> {
     pub(super) fn payment(&mut self, payment: Payment, job: usize) -> Result<Request, LabError> {
         match payment {
             Payment::PinTranslate => self.pin_translate(job),
+            Payment::PinTranslateThreeParts => self.pin_translate_three_parts(job),
             Payment::PinReformat => self.pin_reformat(job),
             Payment::PinTranslateDukpt => self.pin_translate_dukpt(job),
             Payment::PinVerifyDukpt => self.pin_verify_dukpt(job),
@@ -151,6 +152,18 @@ impl Maker<'_> {
         self.leads_back(&back, &block)?;
         let given = [&ours.value[..], &theirs.value, &block, CHECKED_PAN];
         Ok(translating(&ask, &made).beside(&given, made))
+    }
+
+    fn pin_translate_three_parts(&mut self, job: usize) -> Result<Request, LabError> {
+        let (ours, theirs) = (self.pair_of_three_parts(job, 0)?, self.pair_of_three_parts(job, 1)?);
+        let block = self.pin_block(&ours.outbound, job)?;
+        let keys = [&ours.inbound[..], &theirs.outbound];
+        let ask = translate(keys, [ISO_0; 2], &block, PinTranslation::Translate, None);
+        let made = self.translated(&ask)?;
+        let keys = [&theirs.inbound[..], &ours.outbound];
+        let back = translate(keys, [ISO_0; 2], &made, PinTranslation::Translate, None);
+        self.leads_back(&back, &block)?;
+        Ok(translating(&ask, &made))
     }
 
     /// The answer is filled with digits that only the card knows: programs get the card's block, and must find the same
@@ -473,6 +486,14 @@ impl Maker<'_> {
         let value = keys::payment_key(job, number);
         let [outbound, inbound] =
             ["OPINENC", "IPINENC"].map(|key_type| self.entered(key_type, None, &[], &value));
+        Ok(Pair { outbound: outbound?, inbound: inbound?, value })
+    }
+
+    fn pair_of_three_parts(&self, job: usize, number: u64) -> Result<Pair, LabError> {
+        let mut value = keys::payment_key(job, number);
+        value.extend_from_slice(&keys::payment_key(job, number + 2)[..8]);
+        let [outbound, inbound] = ["OPINENC", "IPINENC"]
+            .map(|key_type| self.entered(key_type, Some(TokenLength::Triple), &[], &value));
         Ok(Pair { outbound: outbound?, inbound: inbound?, value })
     }
 
