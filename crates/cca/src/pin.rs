@@ -30,13 +30,13 @@ use wire::code;
 /// A block through TDES.
 ///
 /// # Errors
-/// 8/39 for a key that is not of two parts.
+/// 8/39 for a key that has neither two parts nor three.
 pub(crate) async fn cipher(
     call: Call<'_, '_>,
     key: &SecretBytes,
     direction: CipherDirection,
     block: &[u8; BLOCK_BYTES],
 ) -> Result<Block, Refusal> {
-    let key = key.as_slice().try_into().map_err(|_| code::KEY_USAGE)?;
-    Ok(call.ask(OneBlock { direction, key, block: *block }).await?)
+    let asked = OneBlock::new(direction, key, block).ok_or(code::KEY_USAGE)?;
+    Ok(call.ask(asked).await?)
 }

@@ -204,9 +204,16 @@ impl ControlVector {
         self.bit(44)
     }
 
-    /// Whether the key must not have the original wrapping (ENH-ONLY).
+    /// Whether the key must not have the original wrapping: with ENH-ONLY, and a key of triple
+    /// length that is no DATA key. The halves of a triple-length vector are equal, so that parts of
+    /// keys that were wrapped one by one could change places or be repeated.
     pub const fn is_enhanced_only(self) -> bool {
-        self.bit(56)
+        self.bit(56) || (self.is_triple() && !self.is_plain_data())
+    }
+
+    /// Whether the key form is that of a key of triple length.
+    pub const fn is_triple(self) -> bool {
+        (self.left >> FORM_SHIFT) & 0b011 == 0b011
     }
 }
 

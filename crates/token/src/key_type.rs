@@ -111,8 +111,13 @@ impl KeyType {
     /// `None` if no type covers it. A vector of zeros is of DATA.
     pub fn of(vector: ControlVector) -> Option<Self> {
         let covering = Self::ALL.iter().copied().filter(|key_type| key_type.covers(vector));
-        // An IMPORTER that only imports and may not be exported is for private keys.
-        let is_named = |key_type: &Self| *key_type != Self::ImpPka || vector.is_for_private_keys();
+        let is_named = |key_type: &Self| match key_type {
+            // An IMPORTER that only imports and may not be exported is for private keys.
+            Self::ImpPka => vector.is_for_private_keys(),
+            // Without any use of its type, a key protects key blocks.
+            Self::OKeyXlat | Self::IKeyXlat => !vector.protects_blocks_alone(),
+            _ => true,
+        };
         covering.filter(is_named).min_by_key(|key_type| key_type.usage_bits().count_ones())
     }
 
@@ -140,7 +145,9 @@ impl KeyType {
     /// The default control vector for a key of this form; `None` if the type has none of that
     /// length.
     ///
-    /// Triple-length keys exist for DATA alone; double-length forms of the DATA and CIPHER families
+    /// Of triple length there are keys of every type that has a double length, but those that derive
+    /// keys (EMV book 2, A1.4, and ANSI X9.24-1 have two parts) and translate texts. The original
+    /// wrapping is for those of DATA alone. Double-length forms of the DATA and CIPHER families
     /// differ in key form only.
     pub fn default_vector(self, form: KeyForm) -> Option<ControlVector> {
         let (single, double) = self.defaults();
@@ -150,9 +157,12 @@ impl KeyType {
             KeyForm::Double => vector(double),
             KeyForm::DoubleUnique => vector(double).map(|vector| vector.with_form(form)),
             KeyForm::Triple | KeyForm::TripleUnique => {
-                let left = (self == Self::Data)
-                    .then_some(0x0000_7D00_0341_0000 | unconfirmed::TRIPLE_TAIL_ORIGINAL_WRAPPING);
-                vector(left).map(|vector| vector.with_form(form))
+                let tail = match self {
+                    Self::Data => unconfirmed::TRIPLE_TAIL_ORIGINAL_WRAPPING,
+                    Self::DKyGenKy | Self::CipherXi | Self::CipherXo | Self::CipherXl => return None,
+                    _ => TRIPLE_TAIL,
+                };
+                vector(double.map(|left| left | tail)).map(|vector| vector.with_form(form))
             }
         }
     }
@@ -207,6 +217,9 @@ impl KeyType {
             (Self::Exporter, "EXEX") | (Self::Importer, "IMIM") => usage(20),
             (Self::Exporter, "EXPORT") | (Self::Importer, "IMPORT") => usage(21),
             (Self::Exporter | Self::Importer, "XLATE") => usage(22),
+            (Self::Exporter | Self::Importer, unconfirmed::BLOCKS_KEYWORD) => {
+                Some(UsageBits { field: USAGE_FIELD, value: 0 })
+            }
             (Self::KeyGenKy, "UKPT") => usage(18),
             (Self::KeyGenKy, "CLR8-ENC") => usage(19),
             (Self::SecMsg, "SMKEY") => usage(18),
@@ -229,13 +242,18 @@ impl KeyType {
         keywords: impl IntoIterator<Item = &'k str>,
     ) -> Result<ControlVector, UsageError> {
         let vector = match self.base() {
+            Some(_) if form.key_bytes() == KeyForm::Triple.key_bytes() => None,
             Some(left) => ControlVector::of_left(left).ok().map(|vector| vector.with_form(form)),
             None => self.default_vector(form).or_else(|| self.narrowed_to(form)),
         };
         let mut vector = vector.ok_or(UsageError::Form)?;
         let mut cleared = 0u64;
+        let mut for_blocks = None;
         for (index, keyword) in keywords.into_iter().enumerate() {
             let bits = self.usage_keyword(keyword).ok_or(UsageError::Keyword(index))?;
+            if keyword == unconfirmed::BLOCKS_KEYWORD {
+                for_blocks = Some(index);
+            }
             if cleared & bits.field == 0 {
                 vector = vector.with_bits(bits.field, false).map_err(|_| UsageError::Form)?;
                 cleared |= bits.field;
@@ -246,6 +264,12 @@ impl KeyType {
         }
         if !self.has_default() && !vector.bit(18) && !vector.bit(19) {
             return Err(UsageError::UsageMissing);
+        }
+        if let Some(index) = for_blocks.filter(|_| vector.left() & USAGE_FIELD != 0) {
+            return Err(UsageError::Combination(index));
+        }
+        if vector.is_triple() && vector.is_of_two_parts() {
+            return Err(UsageError::Form);
         }
         Ok(vector)
     }
@@ -333,6 +357,9 @@ fn derivation_keyword(keyword: &str) -> Option<UsageBits> {
     Some(UsageBits { field: 0b1111 << 41, value: number << 41 })
 }
 
+/// The last two bytes of the default control vectors of triple-length keys: only the enhanced
+/// wrapping, and parity.
+const TRIPLE_TAIL: u64 = 0x0081;
 /// Bits 18-22, which hold the usage.
 pub(crate) const USAGE_FIELD: u64 = 0b1_1111 << 41;
 /// Left half of KEYGENKY: double length, exportable, with no usage bit set; the usage bit brings

@@ -60,6 +60,35 @@ pub fn begins(field: &[u8]) -> bool {
     matches!(field, [b'A'..=b'D', digits @ ..] if digits.len() >= 4 && digits[..4].iter().all(u8::is_ascii_digit))
 }
 
+/// What a field is that begins as another key block does, and what to do with it; `None` for one that begins
+/// as a TR-31 block of a version that is read here, and for what is no key block.
+pub fn of_another_form(field: &[u8]) -> Option<&'static str> {
+    Some(match field {
+        [b'R', rest @ ..] if begins(rest) => {
+            "a TR-31 block behind R, the scheme letter of host commands: leave that letter out"
+        }
+        [b'S', b'0' | b'1', digits @ ..]
+            if digits.len() >= 4 && digits[..4].iter().all(u8::is_ascii_digit) =>
+        {
+            "a key block of Thales's own form (S), which its local master keys protect: ask for one in TR-31"
+        }
+        [b'E', digits @ ..] if digits.len() >= 4 && digits[..4].iter().all(u8::is_ascii_digit) => {
+            "a key block of version E (ISO 20038), which is not read here: ask for one of version D"
+        }
+        [b'1', header @ ..]
+            if header.get(7) == Some(&b',') && header[..7].iter().all(u8::is_ascii_alphanumeric) =>
+        {
+            "a key block of Atalla's own form, which its master file key protects: ask for one in TR-31"
+        }
+        [b'U' | b'T' | b'X' | b'Y' | b'Z', digits @ ..]
+            if matches!(digits.len(), 16 | 32 | 48) && digits.iter().all(u8::is_ascii_hexdigit) =>
+        {
+            "a key under a variant of a zone or master key, without a header: ask for one in TR-31"
+        }
+        _ => return None,
+    })
+}
+
 impl<'a> Tr31<'a> {
     /// Reads a block that fills the whole field.
     ///
@@ -185,6 +214,28 @@ mod tests {
         let read = Tr31::parse(text.as_bytes()).unwrap();
         let blocks: Vec<_> = read.optional_blocks().collect();
         assert_eq!(blocks, [Ok(("KS", "KS0812AB")), Ok(("PB", "PB0004000E1234"))]);
+    }
+
+    #[test]
+    fn blocks_of_other_forms_are_named() {
+        let hex = "0123456789ABCDEF".repeat(2);
+        for (field, word) in [
+            ("RB0080P0TE00E0000".to_owned(), "scheme letter"),
+            ("S10096P0TN00E0000".to_owned(), "Thales"),
+            ("S00072P0TN00S0000".to_owned(), "Thales"),
+            ("E0112P0AE00E0000".to_owned(), "ISO 20038"),
+            ("1PUNE000,D04A1A44".to_owned(), "Atalla"),
+            (format!("U{hex}"), "variant"),
+            (format!("T{hex}0123456789ABCDEF"), "variant"),
+        ] {
+            assert!(!begins(field.as_bytes()));
+            assert!(of_another_form(field.as_bytes()).is_some_and(|said| said.contains(word)), "{field}");
+        }
+        for field in
+            ["", "B0080P0TE00E0000", "R", "Rx0080", "S2", "S1009", "E01", "1PUNE00,", "U0123", "-----BEGIN"]
+        {
+            assert_eq!(of_another_form(field.as_bytes()), None, "{field}");
+        }
     }
 
     #[test]

@@ -58,7 +58,9 @@ impl TransactionKey {
             Self::Pin => &[KeyType::IPinEnc, KeyType::OPinEnc],
             Self::PinAsData => &[KeyType::Data],
         };
-        let (Some(form @ KeyForm::Double), Some(key_type)) = (vector.form(), KeyType::of(vector)) else {
+        let (Some(form @ (KeyForm::Double | KeyForm::Triple)), Some(key_type)) =
+            (vector.form(), KeyType::of(vector))
+        else {
             return false;
         };
         let Ok(whole) = key_type.vector_with(form, []) else { return false };
@@ -110,7 +112,7 @@ mod tests {
                 for form in [KeyForm::Single, KeyForm::Double, KeyForm::DoubleUnique, KeyForm::Triple] {
                     let Ok(vector) = key_type.vector_with(form, []) else { continue };
                     if key.takes(TerminalSide::Both, vector) {
-                        assert_eq!(form, KeyForm::Double);
+                        assert!(matches!(form, KeyForm::Double | KeyForm::Triple), "{form:?}");
                         taken.push((key, key_type.name()));
                     }
                     let kept = key_type.vector_with(form, ["NO-XPORT"]).unwrap_or(vector);

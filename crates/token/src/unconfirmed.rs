@@ -13,6 +13,9 @@ pub const KEYGENKY_UKPT: u64 = 0x0053_6000_0341_0000;
 pub const TRIPLE_TAIL_ORIGINAL_WRAPPING: u64 = 0x0000;
 /// Bit 57 of a control vector: the key may not be exported in TR-31 blocks.
 pub const CONTROL_VECTOR_BIT_NO_TR31: u32 = 57;
+/// Keyword of an EXPORTER or IMPORTER key that protects key blocks and wraps no token (K1 of
+/// X9.143): no bit of its usage is set, and CCA has no use for such a key.
+pub const BLOCKS_KEYWORD: &str = "KBPK";
 /// Flag byte of a clear AES token of version X'04': no key under a master key, no pattern.
 pub const AES_CLEAR_FLAGS: u8 = 0x20;
 /// Byte 7 of an internal DES or AES token whose key is wrapped by the checked method of this

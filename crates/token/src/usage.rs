@@ -1,6 +1,7 @@
 //! The uses of a key that its control vector allows.
 
 use crate::control_vector::ControlVector;
+use crate::key_type::USAGE_FIELD;
 
 /// A use of a DES key that a verb asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +46,8 @@ pub enum Use {
     TransportAsData,
     /// Wrap other keys, as a key-encrypting key of this side.
     Wrap(Side, Wrapping),
+    /// Protect key blocks of versions A, B and C that leave, or come in.
+    ProtectBlocks(Side),
 }
 
 /// What is done with an incoming PIN block.
@@ -188,6 +191,22 @@ impl ControlVector {
         imports_only && !self.bit(17) && matches!(self.type_bits(), (MAIN_TRANSPORT, SUB_RECEIVING))
     }
 
+    /// Whether the vector belongs to a key-encrypting key that protects key blocks and wraps no token
+    /// (KBPK): none of its usage bits is set.
+    pub const fn protects_blocks_alone(self) -> bool {
+        self.is_transport() && self.left() & USAGE_FIELD == 0
+    }
+
+    /// Whether keys of this use have at most two parts: card verification values and security codes,
+    /// and Visa PVVs, which are defined for two.
+    pub(crate) const fn is_of_two_parts(self) -> bool {
+        match self.type_bits() {
+            (MAIN_DATA, SUB_MAC) => self.method_bits() > METHOD_X9_9,
+            (MAIN_PIN, SUB_PIN) => self.method_bits() == PinMethod::Visa.number(),
+            _ => false,
+        }
+    }
+
     /// Whether a key with this vector is kept only in authenticated tokens: a key-encrypting key,
     /// or a part of a key. If an attacker combined such a key from two tokens, the whole domain
     /// would be lost.
@@ -236,13 +255,21 @@ impl ControlVector {
                 };
                 let is_permitted = match wrapping.bit() {
                     Some(bit) => self.bit(bit),
-                    None => true,
+                    None => !self.protects_blocks_alone(),
                 };
                 let of_private = matches!(wrapping, Wrapping::PrivateKeys | Wrapping::GeneratedPrivateKeys);
                 let is_for_these = of_private || !self.is_for_private_keys();
                 matches!(self.type_bits(), (MAIN_TRANSPORT, sub) if sub == subtype)
                     && is_permitted
                     && is_for_these
+            }
+            Use::ProtectBlocks(side) => {
+                let subtype = match side {
+                    Side::Sending => SUB_SENDING,
+                    Side::Receiving => SUB_RECEIVING,
+                };
+                let is_of_side = matches!(self.type_bits(), (MAIN_TRANSPORT, sub) if sub == subtype);
+                is_of_side && (self.protects_blocks_alone() || self.may(Use::Wrap(side, Wrapping::Keys)))
             }
             Use::Encipher => is_cipher(self) && self.bit(18),
             Use::Decipher => is_cipher(self) && self.bit(19),
@@ -278,7 +305,9 @@ impl ControlVector {
                 };
                 let is_of_method = self.method_bits() == 0 || self.method_bits() == method.number();
                 let is_of_offset = !method.has_offset() || !self.bit(NO_OFFSET);
+                let is_of_length = !(self.is_triple() && matches!(method, PinMethod::Visa));
                 matches!(self.type_bits(), (MAIN_PIN, SUB_PIN))
+                    && is_of_length
                     && self.bit(bit)
                     && is_of_method
                     && is_of_offset
@@ -318,13 +347,15 @@ const fn is_card_value(vector: ControlVector, half: CardValueHalf) -> bool {
         CardValueHalf::B => METHOD_CVV_B,
     };
     let method = vector.method_bits();
-    matches!(vector.type_bits(), (MAIN_DATA, SUB_MAC)) && (method == 0 || method == own)
+    let is_of_type = matches!(vector.type_bits(), (MAIN_DATA, SUB_MAC)) && !vector.is_triple();
+    is_of_type && (method == 0 || method == own)
 }
 
 /// Subtype MAC for card security codes, or for any purpose.
 const fn is_security_code(vector: ControlVector) -> bool {
     let method = vector.method_bits();
-    matches!(vector.type_bits(), (MAIN_DATA, SUB_MAC)) && (method == 0 || method == METHOD_SECURITY_CODE)
+    let is_of_type = matches!(vector.type_bits(), (MAIN_DATA, SUB_MAC)) && !vector.is_triple();
+    is_of_type && (method == 0 || method == METHOD_SECURITY_CODE)
 }
 
 const MAIN_DATA: u8 = 0;

@@ -2,15 +2,64 @@
 
 use crate::control_vector::ControlVector;
 use crate::key_type::{KeyType, USAGE_FIELD};
+use crate::unconfirmed::BLOCKS_KEYWORD;
 
 /// Every usage keyword of every type. Of two keywords with the same effect the first is used.
 const WORDS: &[&str] = &[
-    "XPORT-OK", "NO-XPORT", "KEY-PART", "ANY-MAC", "ANSIX9.9", "CVVKEY-A", "CVVKEY-B", "AMEX-CSC", "NO-SPEC",
-    "IBM-PIN", "VISA-PVV", "INBK-PIN", "GBP-PIN", "NL-PIN-1", "NOOFFSET", "CPINGEN", "EPINGENA", "EPINGEN",
-    "CPINGENA", "EPINVER", "CPINENC", "TRANSLAT", "REFORMAT", "IMEX", "OPEX", "OPIM", "EXEX", "IMIM",
-    "EXPORT", "IMPORT", "XLATE", "UKPT", "CLR8-ENC", "DKYL0", "DKYL1", "DKYL2", "DKYL3", "DKYL4", "DKYL5",
-    "DKYL6", "DKYL7", "DDATA", "DMAC", "DMV", "DIMP", "DEXP", "DPVR", "DMKEY", "DMPIN", "DALL", "SMKEY",
-    "SMPIN", "ENH-ONLY",
+    "XPORT-OK",
+    "NO-XPORT",
+    "KEY-PART",
+    "ANY-MAC",
+    "ANSIX9.9",
+    "CVVKEY-A",
+    "CVVKEY-B",
+    "AMEX-CSC",
+    "NO-SPEC",
+    "IBM-PIN",
+    "VISA-PVV",
+    "INBK-PIN",
+    "GBP-PIN",
+    "NL-PIN-1",
+    "NOOFFSET",
+    "CPINGEN",
+    "EPINGENA",
+    "EPINGEN",
+    "CPINGENA",
+    "EPINVER",
+    "CPINENC",
+    "TRANSLAT",
+    "REFORMAT",
+    "IMEX",
+    "OPEX",
+    "OPIM",
+    "EXEX",
+    "IMIM",
+    "EXPORT",
+    "IMPORT",
+    "XLATE",
+    BLOCKS_KEYWORD,
+    "UKPT",
+    "CLR8-ENC",
+    "DKYL0",
+    "DKYL1",
+    "DKYL2",
+    "DKYL3",
+    "DKYL4",
+    "DKYL5",
+    "DKYL6",
+    "DKYL7",
+    "DDATA",
+    "DMAC",
+    "DMV",
+    "DIMP",
+    "DEXP",
+    "DPVR",
+    "DMKEY",
+    "DMPIN",
+    "DALL",
+    "SMKEY",
+    "SMPIN",
+    "ENH-ONLY",
 ];
 
 impl KeyType {
@@ -26,8 +75,9 @@ impl KeyType {
         let is_said = |word: &&&str| {
             self.usage_keyword(word).is_some_and(|bits| {
                 let found = vector.left() & bits.field;
-                // Several uses may be set; of any other field one value is.
-                if bits.field == USAGE_FIELD { found & bits.value != 0 } else { found == bits.value }
+                // Several uses may be set, or none; of any other field one value is.
+                let is_use = bits.field == USAGE_FIELD && bits.value != 0;
+                if is_use { found & bits.value != 0 } else { found == bits.value }
             })
         };
         let words: Vec<&'static str> = WORDS.iter().filter(is_said).copied().collect();

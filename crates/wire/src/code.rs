@@ -110,7 +110,7 @@ codes! {
     NOT_AVAILABLE = 8 / 713, "the function is not available";
     RSA_BLOCK = 8 / 66, "the deciphered block is not valid";
     KEYWORD_REQUIRED = 8 / 129, "a keyword that is needed is missing";
-    KEY_REPLICATED = 8 / 442, "parts of the key are equal that its form says differ";
+    KEY_REPLICATED = 8 / 442, "parts of the key are equal: a key of this kind has parts that differ";
     STRENGTH = 8 / 170, "the key is stronger than the key that is to wrap it";
     NO_CONTROL_VECTOR = 8 / 175, "there is no control vector";
     TYPE_AND_VECTOR = 8 / 183, "key type and control vector differ";

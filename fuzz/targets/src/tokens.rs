@@ -59,6 +59,8 @@ pub fn key_token(data: &[u8]) {
 
 /// What only people are shown: the header of a TR-31 block, the sections of a PKA token, and keywords.
 fn shown(data: &[u8]) {
+    let other = tr31::of_another_form(data);
+    assert!(other.is_none() || !tr31::begins(data), "a block is of one form");
     if let Ok(block) = Tr31::parse(data) {
         assert_eq!(block.length(), data.len());
         let optional: Option<usize> = block.optional_blocks().map(|found| Some(found.ok()?.1.len())).sum();

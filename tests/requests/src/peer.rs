@@ -77,10 +77,11 @@ pub fn emv_padded(text: &[u8]) -> Vec<u8> {
     zero_padded(&[text, &[0x80]].concat())
 }
 
-/// ISO 9797-1 algorithm 3.
+/// ISO 9797-1 algorithm 3; of a key of three parts the last one enciphers at the end.
 pub fn retail_mac(key: &[u8], data: &[u8]) -> Vec<u8> {
     let mac = cbc_mac(&key[..8], data);
-    des(&key[..8], true, &des(&key[8..], false, &mac))
+    let last = if key.len() == 24 { &key[16..] } else { &key[..8] };
+    des(last, true, &des(&key[8..16], false, &mac))
 }
 
 /// The original wrapping of a DES key: each part under the master key xor its control-vector half.

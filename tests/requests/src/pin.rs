@@ -89,18 +89,18 @@ impl Keys {
 }
 
 /// A block under a key, by OpenSSL.
-pub fn under(key: &[u8; 16], block: &[u8]) -> Vec<u8> {
+pub fn under(key: &[u8], block: &[u8]) -> Vec<u8> {
     peer::des(&odd(key), true, block)
 }
 
 /// What is in a block under a key, by OpenSSL.
-pub fn clear(key: &[u8; 16], block: &[u8]) -> Vec<u8> {
+pub fn clear(key: &[u8], block: &[u8]) -> Vec<u8> {
     peer::des(&odd(key), false, block)
 }
 
 /// Key parts are entered with odd parity, which DES does not look at.
-fn odd(key: &[u8; 16]) -> [u8; 16] {
-    key.map(|byte| byte ^ u8::from(byte.count_ones() % 2 == 0))
+fn odd(key: &[u8]) -> Vec<u8> {
+    key.iter().map(|byte| byte ^ u8::from(byte.count_ones() % 2 == 0)).collect()
 }
 
 /// A clear block of ISO-0: PIN and twelve digits of a PAN.

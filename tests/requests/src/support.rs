@@ -309,10 +309,10 @@ pub fn part(token: &[u8], keyword: &str, part: &[u8]) -> Request {
 }
 
 /// The token of a key of a known value, entered in one part and a part of zeros.
-pub fn entered(processor: &mut Processor, key_type: &str, keywords: &[&str], value: &[u8; 16]) -> Vec<u8> {
+pub fn entered(processor: &mut Processor, key_type: &str, keywords: &[&str], value: &[u8]) -> Vec<u8> {
     let token = skeleton(processor, key_type, keywords);
     let token = part(&token, "FIRST", value).ok(processor).bytes(key_part_import::KEY_IDENTIFIER);
-    part(&token, "LAST", &[0; 16]).ok(processor).bytes(key_part_import::KEY_IDENTIFIER)
+    part(&token, "LAST", &vec![0; value.len()]).ok(processor).bytes(key_part_import::KEY_IDENTIFIER)
 }
 
 /// A MAC request over a text.

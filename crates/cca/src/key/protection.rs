@@ -2,8 +2,8 @@
 //! of D.
 //!
 //! An AES key states that it protects blocks, besides tokens (WR-TR31) or alone (EXPTT31D, IMPTT31D), and which kinds
-//! of keys. A DES key that exports or imports keys protects any kind, without conflict with its use for tokens. For
-//! tokens it enciphers under itself xor a control vector, or it enciphers parts of keys, which have odd parity. The
+//! of keys. A DES key that exports or imports keys protects any kind, without conflict with its use for tokens; one of
+//! KBPK has no other use. For tokens a key enciphers under itself xor a control vector, or it enciphers parts of keys, which have odd parity. The
 //! keys of version B follow from a block of zeros, which has no odd parity.
 
 use super::opening::Opening;
@@ -12,7 +12,8 @@ use crate::call::Call;
 use crate::ground::Refusal;
 use payments::key_block::Version;
 use token::ControlVector;
-use token::usage::{Side, Use, Wrapping};
+use token::unconfirmed::HMAC_STRENGTH_BITS_MAX;
+use token::usage::{Side, Use};
 use token::variable::{Attributes, VariableUse};
 use wire::code;
 
@@ -39,7 +40,7 @@ impl<'p, 'a> Call<'p, 'a> {
     ) -> Result<Opening<'p, 'a>, Refusal> {
         let found = self.key(field)?;
         if version != Version::D {
-            return found.of(Algorithm::Des)?.for_use(Use::Wrap(side, Wrapping::Keys));
+            return found.of(Algorithm::Des)?.for_use(Use::ProtectBlocks(side));
         }
         let found = found.variable()?;
         let attributes = found.variable()?.attributes();
@@ -71,6 +72,7 @@ impl Key {
 fn strength_bits(algorithm: u8, key_bytes: usize) -> usize {
     match (algorithm, key_bytes) {
         (b'A', bytes) => 8 * bytes,
+        (b'H', bytes) => (8 * bytes).min(HMAC_STRENGTH_BITS_MAX),
         (_, 8) => 56,
         (_, 16) => 80,
         _ => 112,

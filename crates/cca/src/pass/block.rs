@@ -1,4 +1,4 @@
-//! Single blocks of 8 bytes, each under its TDES key of two parts: what PIN verbs and derivations of keys ask for,
+//! Single blocks of 8 bytes, each under its TDES key of two or three parts: what PIN verbs and derivations of keys ask for,
 //! request by request, with nothing made for a block but its place in a column.
 
 use super::{Kernel, Pass, Queue, Work};
@@ -8,17 +8,31 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Length of a block in bytes.
 pub(crate) const BLOCK_BYTES: usize = 8;
-/// Length of a block's key in bytes.
-const KEY_BYTES: usize = CipherAlgorithm::Tdes2.key_bytes();
+/// Length of the longest key of a block in bytes.
+const KEY_BYTES_MAX: usize = CipherAlgorithm::Tdes3.key_bytes();
 
 /// A block on its way into or out of a cipher; wiped on drop.
 pub(crate) type Block = Zeroizing<[u8; BLOCK_BYTES]>;
 
 /// A block to encipher or decipher.
 pub(crate) struct OneBlock {
-    pub(crate) direction: CipherDirection,
-    pub(crate) key: [u8; KEY_BYTES],
-    pub(crate) block: [u8; BLOCK_BYTES],
+    direction: CipherDirection,
+    algorithm: CipherAlgorithm,
+    /// The key, then zeros.
+    key: [u8; KEY_BYTES_MAX],
+    block: [u8; BLOCK_BYTES],
+}
+
+impl OneBlock {
+    /// A block under a key of two or three parts; `None` for a key of another length.
+    pub(crate) fn new(direction: CipherDirection, key: &[u8], block: &[u8; BLOCK_BYTES]) -> Option<Self> {
+        let algorithm = [CipherAlgorithm::Tdes2, CipherAlgorithm::Tdes3]
+            .into_iter()
+            .find(|algorithm| algorithm.key_bytes() == key.len())?;
+        let mut own = [0; KEY_BYTES_MAX];
+        own[..key.len()].copy_from_slice(key);
+        Some(Self { direction, algorithm, key: own, block: *block })
+    }
 }
 
 impl Drop for OneBlock {
@@ -39,14 +53,21 @@ impl<'a> Work<'a> for OneBlock {
     }
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
-        let mut columns = Columns::new(CipherAlgorithm::Tdes2, asked.len());
-        for direction in [CipherDirection::Encipher, CipherDirection::Decipher] {
-            let ours = || asked.iter().enumerate().filter(move |(_, work)| work.direction == direction);
-            columns.clear();
-            ours().for_each(|(_, work)| columns.push(&work.key, &work.block));
-            let done = columns.run(kernel.engine, direction);
-            for ((at, _), block) in ours().zip(columns.blocks()) {
-                answers[at] = Some(done.map(|()| Block::new(*block)));
+        for algorithm in [CipherAlgorithm::Tdes2, CipherAlgorithm::Tdes3] {
+            let count = asked.iter().filter(|work| work.algorithm == algorithm).count();
+            if count == 0 {
+                continue;
+            }
+            let mut columns = Columns::new(algorithm, count);
+            for direction in [CipherDirection::Encipher, CipherDirection::Decipher] {
+                let is_ours = |work: &Self| work.direction == direction && work.algorithm == algorithm;
+                let ours = || asked.iter().enumerate().filter(move |(_, work)| is_ours(work));
+                columns.clear();
+                ours().for_each(|(_, work)| columns.push(&work.key[..algorithm.key_bytes()], &work.block));
+                let done = columns.run(kernel.engine, direction);
+                for ((at, _), block) in ours().zip(columns.blocks()) {
+                    answers[at] = Some(done.map(|()| Block::new(*block)));
+                }
             }
         }
     }
@@ -103,15 +124,16 @@ mod tests {
     use super::*;
     use engine::Options;
 
-    /// Requests in any order of directions get the answers that they would get one by one.
+    /// Requests in any order of directions and lengths of keys get the answers that they would get one by one.
     #[test]
     fn blocks_of_both_directions_are_answered_at_their_places() {
         let engine = Engine::new(Options::default()).unwrap();
-        let one = |number: u8, direction| OneBlock {
-            direction,
-            key: std::array::from_fn(|at| number.wrapping_mul(29).wrapping_add(17 * at as u8)),
-            block: [number; BLOCK_BYTES],
+        let one = |number: u8, direction| {
+            let key: [u8; 24] = std::array::from_fn(|at| number.wrapping_mul(29).wrapping_add(17 * at as u8));
+            let bytes = if number % 5 < 2 { 24 } else { 16 };
+            OneBlock::new(direction, &key[..bytes], &[number; BLOCK_BYTES]).unwrap()
         };
+        assert!(OneBlock::new(CipherDirection::Encipher, &[1; 8], &[0; 8]).is_none());
         let directions = [CipherDirection::Encipher, CipherDirection::Decipher];
         for count in [0, 1, 2, 7, 64, 131] {
             let mut asked: Vec<_> =
@@ -120,7 +142,8 @@ mod tests {
                 .iter()
                 .map(|work| {
                     let mut text = work.block.to_vec();
-                    let key = engine.cipher_key(CipherAlgorithm::Tdes2, &work.key).unwrap();
+                    let key = &work.key[..work.algorithm.key_bytes()];
+                    let key = engine.cipher_key(work.algorithm, key).unwrap();
                     let item =
                         engine::CipherItem { key: &key, chain: [0; 16], data: &mut text, result: Ok(()) };
                     engine.cipher_batch(engine::Mode::Ecb, work.direction, &mut [item]);

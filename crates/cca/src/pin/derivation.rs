@@ -9,14 +9,11 @@
 //! than its base key.
 
 use super::keys::{self, Working};
-use super::{BLOCK_BYTES, Block};
 use crate::call::Call;
 use crate::ground::Refusal;
 use crate::key::opening::Opening;
 use crate::key::{Key, Renewal};
-use crate::pass::{Cipher, Derive, KeyRule, Token};
-use crate::wipe::Text;
-use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
+use crate::pass::{Derive, Token};
 use payments::dukpt::aes::{TRANSACTION_BYTES, Transaction, TransactionFault};
 use payments::dukpt::tdes::Serial;
 use token::usage::Use;
@@ -203,28 +200,5 @@ impl Derivation {
             Some(renewal) => renewal.token().await,
             None => Ok(None),
         }
-    }
-
-    /// Enciphers or deciphers a block of 8 bytes with TDES; keys that were derived by AES may have three parts.
-    ///
-    /// # Errors
-    /// As [`super::cipher`].
-    pub(crate) async fn cipher(
-        &self,
-        call: Call<'_, '_>,
-        key: &SecretBytes,
-        direction: CipherDirection,
-        block: &[u8; BLOCK_BYTES],
-    ) -> Result<Block, Refusal> {
-        let algorithm = CipherAlgorithm::Tdes3;
-        if !matches!(self, Self::Aes(_)) || key.len() != algorithm.key_bytes() {
-            return super::cipher(call, key, direction, block).await;
-        }
-        let (rule, mode) = (KeyRule::Chosen, Mode::Ecb);
-        let (key, data) = (key.clone(), Text::from(&block[..]));
-        let done = call.ask(Cipher { algorithm, rule, mode, direction, key, chain: [0; 16], data }).await?;
-        let mut out = Block::default();
-        out.copy_from_slice(&done.data);
-        Ok(out)
     }
 }

@@ -227,7 +227,7 @@ impl Side {
         let direction = CipherDirection::Decipher;
         match (&self.shape, block) {
             (_, BlockOf::Short(block)) => {
-                Ok(BlockOf::Short(self.derivation.cipher(call, key, direction, block).await?))
+                Ok(BlockOf::Short(super::cipher(call, key, direction, block).await?))
             }
             (Shape::Iso4(pan), BlockOf::Long(block)) => {
                 let (key, field, pan) = (key.clone(), Zeroizing::new(*block), pan.field);
@@ -250,7 +250,7 @@ impl Side {
         let direction = CipherDirection::Encipher;
         match (&self.shape, clear) {
             (_, BlockOf::Short(block)) => {
-                Ok(BlockOf::Short(self.derivation.cipher(call, key, direction, &block).await?))
+                Ok(BlockOf::Short(super::cipher(call, key, direction, &block).await?))
             }
             (Shape::Iso4(pan), BlockOf::Long(field)) => {
                 let (key, pan) = (key.clone(), pan.field);

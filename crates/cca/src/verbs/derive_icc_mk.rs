@@ -51,7 +51,7 @@ pub(crate) async fn derive_icc_mk(call: Call<'_, '_>, reply: &mut Reply<'_, '_>)
     let key = opening.await?;
     let renewed = key.renew(call, field)?;
     let renewed_kek = kek.as_ref().map(|kek| kek.renew(call, transport)).transpose()?;
-    let asked = Diversify { issuer: issuer::checked(&key.secret)?, blocks, session: Session::Card };
+    let asked = Diversify { issuer: issuer::checked(&call, &key.secret)?, blocks, session: Session::Card };
     let made = call.ask(Derive::Diversify(Box::new(asked))).await.key()?;
     let origin = if is_transported { Origin::External } else { Origin::Internal };
     let skeleton = DesToken::skeleton(origin, vector.form().unwrap_or(KeyForm::Double), vector)?;

@@ -177,7 +177,7 @@ impl Method {
                 made
             }
             Self::Session(session) => {
-                let issuer = issuer::checked(generating)?;
+                let issuer = issuer::checked(&call, generating)?;
                 let blocks = *data.first_chunk().ok_or(code::TEXT_LENGTH)?;
                 let asked = Derive::Diversify(Box::new(Diversify { issuer, blocks, session }));
                 call.ask(asked).await.key()?

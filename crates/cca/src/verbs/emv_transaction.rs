@@ -67,7 +67,7 @@ pub(crate) async fn emv_transaction(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     let renewed = key.renew(call, field)?;
     let renewed_other = key_other.as_ref().map(|key| key.renew(call, other)).transpose()?;
     let of = |secret: &SecretBytes, session| -> Result<Diversify, Refusal> {
-        Ok(Diversify { issuer: issuer::checked(secret)?, blocks, session })
+        Ok(Diversify { issuer: issuer::checked(&call, secret)?, blocks, session })
     };
     let response = match response {
         None => None,

@@ -9,7 +9,7 @@
 use crate::call::{Call, Reply, Verdict};
 use crate::pin::derivation::{Derivation, Method};
 use crate::pin::form::Form;
-use crate::pin::rules;
+use crate::pin::{self, rules};
 use engine::CipherDirection;
 use token::usage::{PinBlockIn, PinBlockOut, Use};
 use wire::code;
@@ -47,8 +47,7 @@ pub(crate) async fn encrypted_pin_translate(call: Call<'_, '_>, reply: &mut Repl
     let working = (derivation_in.working(call, &key_in)?, derivation_out.working(call, &key_out)?);
     let (under_in, under_out) = (working.0.key().await?, working.1.key().await?);
 
-    let clear =
-        derivation_in.cipher(call, &under_in, CipherDirection::Decipher, request.pin_block_in).await?;
+    let clear = pin::cipher(call, &under_in, CipherDirection::Decipher, request.pin_block_in).await?;
     let (clear, is_right) = match request.translation {
         PinTranslation::Translate => (clear, payments::Mask::YES),
         PinTranslation::Reformat => {
@@ -57,7 +56,7 @@ pub(crate) async fn encrypted_pin_translate(call: Call<'_, '_>, reply: &mut Repl
             (block, is_block.and(fits))
         }
     };
-    let block = derivation_out.cipher(call, &under_out, CipherDirection::Encipher, &clear).await?;
+    let block = pin::cipher(call, &under_out, CipherDirection::Encipher, &clear).await?;
     let token_in = Derivation::token(renewed.0).await?;
     let token_out = Derivation::token(renewed.1).await?;
     if !is_right.holds() {

@@ -45,7 +45,7 @@ pub(crate) async fn encrypted_pin_verify(call: Call<'_, '_>, reply: &mut Reply<'
     let under = derivation.working(call, &block_key)?.key().await?;
 
     let direction = CipherDirection::Decipher;
-    let clear = derivation.cipher(call, &under, direction, request.encrypted_pin_block).await?;
+    let clear = pin::cipher(call, &under, direction, request.encrypted_pin_block).await?;
     let at_work = at_work.of_block(&form.bound(&clear))?;
     let (found, is_block) = form.pin(&clear);
     let asked = reference.block(&found);

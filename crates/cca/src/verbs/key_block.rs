@@ -65,6 +65,7 @@ pub(super) fn refusal(refused: Refused, is_chosen: bool) -> Codes {
     match refused {
         Refused::Choice if !is_chosen => code::KEYWORD_REQUIRED,
         Refused::Choice => code::TYPE_AND_VECTOR,
+        Refused::Length => code::KEY_LENGTH_KEYWORD,
         Refused::Codes | Refused::Wider | Refused::Export => code::KEY_USAGE,
     }
 }

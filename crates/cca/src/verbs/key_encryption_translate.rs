@@ -17,7 +17,7 @@ use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
 use crate::pass::{Cipher, KeyRule};
 use crate::wipe::Text;
-use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
+use engine::{CipherDirection, Mode, SecretBytes};
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::usage::{Side, Use, Wrapping};
@@ -73,7 +73,7 @@ async fn cbc(
     bytes: &[u8],
 ) -> Result<Text, Refusal> {
     let done = call.ask(Cipher {
-        algorithm: CipherAlgorithm::Tdes2,
+        algorithm: key.cipher(),
         rule: KeyRule::Internal,
         mode: Mode::Cbc,
         direction,

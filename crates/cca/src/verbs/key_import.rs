@@ -7,6 +7,7 @@
 //! wrapping (8/2111).
 
 use crate::call::{Call, Reply, Verdict};
+use crate::chip::issuer;
 use crate::ground::Refusal;
 use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
@@ -71,7 +72,7 @@ pub(super) struct Imported {
 ///
 /// # Errors
 /// 8/39 for a part of a key, 8/90 for a key of single length that the role does not permit, 8/442 for a key-encrypting
-/// key with equal halves; as [`Call::key_encrypting_key`] and [`des_target`].
+/// key, or one that derives others, with equal halves; as [`Call::key_encrypting_key`] and [`des_target`].
 pub(super) async fn import<'p, 'a>(
     call: Call<'p, 'a>,
     source: DesToken,
@@ -94,6 +95,7 @@ pub(super) async fn import<'p, 'a>(
     let key = KeyField::of_token(call, source).under(&kek)?.await?;
     let is_enhanced = source.is_enhanced() || there.is_some_and(|target| target.is_enhanced());
     let skeleton = source.moved_to(Origin::Internal)?.with_enhanced(is_enhanced);
+    issuer::check_coming(&call, vector, &key.secret)?;
     let token = call.make(Skeleton::Des(skeleton), key.secret).await?;
     Ok(Imported { token, importer: renewal.token().await?, codes: kek.age.codes() })
 }

@@ -9,8 +9,7 @@
 //!
 //! The control vector of a part of a key has bit 44 set: it is for no use but this verb, tests and changes of the
 //! master key, and is kept in authenticated tokens alone. A part has 16 bytes, of which a key of single length takes
-//! the first 8, and 24 where the token is one of triple length (8/21 for a shorter one); key-encrypting keys have
-//! double length (8/43). The parity of the first part is made odd and that of each further one even, so that the key
+//! the first 8, and 24 where the token is one of triple length (8/21 for a shorter one). The parity of the first part is made odd and that of each further one even, so that the key
 //! has odd parity. A key of which two halves or thirds are equal is refused when it is completed (8/442). A record that
 //! is named by its label is not changed (8/30): the caller must read its token and write it back. WRAP-ENH, with the
 //! part that completes a key, is for homes of compatible tokens; WRAP-ECB is refused for a key whose control vector
@@ -74,8 +73,8 @@ pub(crate) async fn key_part_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
 ///
 /// # Errors
 /// 8/47 for an external token, 8/2115 for FIRST although the token has a key, 8/439 for another part although it has
-/// none, 8/441 for a complete key, 8/43 for a key-encrypting key of triple length, 8/39 for a token without a control
-/// vector, 8/90 for single length that the role does not permit.
+/// none, 8/441 for a complete key, 8/39 for a token without a control vector, 8/90 for single length that the role does
+/// not permit.
 fn check(call: &Call<'_, '_>, token: &DesToken, part: KeyPart) -> Result<(), Refusal> {
     if token.origin() != Origin::Internal {
         return Err(code::TOKEN_INVALID.into());
@@ -92,11 +91,7 @@ fn check(call: &Call<'_, '_>, token: &DesToken, part: KeyPart) -> Result<(), Ref
     }
     match token.form() {
         KeyForm::Single => Ok(call.permit(Point::SingleLengthDes)?),
-        KeyForm::Double | KeyForm::DoubleUnique => Ok(()),
-        KeyForm::Triple | KeyForm::TripleUnique if token.control_vector().is_transport() => {
-            Err(code::KEY_LENGTH_KEYWORD.into())
-        }
-        KeyForm::Triple | KeyForm::TripleUnique => Ok(()),
+        _ => Ok(()),
     }
 }
 

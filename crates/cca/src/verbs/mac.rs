@@ -3,10 +3,10 @@
 //! | keyword | key | method |
 //! |---|---|---|
 //! | X9.9-1 (default) | single | DES-CBC, last block padded with zeros |
-//! | X9.19OPT | double | the same under the left half, last block deciphered right, enciphered left |
-//! | TDES-MAC | double | TDES-CBC, last block padded with zeros (ISO 16609) |
+//! | X9.19OPT | double, triple | the same under the first part, last block deciphered under the second, enciphered under the third, or the first again |
+//! | TDES-MAC | double, triple | TDES-CBC, last block padded with zeros (ISO 16609) |
 //! | EMVMAC | single | as X9.9-1, padded with X'80' and zeros (EMV book 2, A1.2) |
-//! | EMVMACD | double | as X9.19OPT, padded with X'80' and zeros |
+//! | EMVMACD | double, triple | as X9.19OPT, padded with X'80' and zeros |
 //! | CMAC | double, triple | CMAC of SP 800-38B with TDES |
 //!
 //! A text in segments: FIRST and MIDDLE take whole blocks. The 18-byte chaining vector that they leave is sealed
@@ -17,6 +17,7 @@ use crate::chaining::{CHAINING_BYTES, Chained, Sealer};
 use crate::ground::{Algorithm, Refusal};
 use crate::key::Key;
 use crate::pass::{Ask, Cipher, Ciphered, KeyRule, Mac, MacOutput};
+use crate::pin;
 use crate::wipe::Text;
 use engine::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode, SecretBytes};
 use std::borrow::Cow;
@@ -71,7 +72,7 @@ pub(super) fn compute<'f, 'r, 'w>(
     end: fn(&mut Reply<'r, 'w>, &Computed<'_>, &[u8]) -> Verdict,
 ) -> impl Future<Output = Verdict> + use<'f, 'r, 'w> {
     async move {
-        let (asked, shown_as, given, renewal, codes, sealer) = {
+        let (asked, shown_as, given, renewal, codes, sealer, third) = {
             let request = read(&call)?;
             request.check()?;
             let opening = call.key(request.key_identifier)?.of(Algorithm::Des)?.for_use(usage)?;
@@ -94,19 +95,23 @@ pub(super) fn compute<'f, 'r, 'w>(
             };
             let renewal = key.renew(call, request.key_identifier)?;
             let codes = key.age.codes();
+            let third = request.third(&key.secret);
             let asked = match request.method {
                 MacMethod::Tdes => Asked::Cipher(call.ask(request.tdes(key.secret, chain))),
                 _ => Asked::Mac(call.ask(request.mac(key.secret, chain))),
             };
-            (asked, request.is_last().then_some(request.format), request.mac, renewal, codes, sealer)
+            (asked, request.is_last().then_some(request.format), request.mac, renewal, codes, sealer, third)
         };
-        let value = match asked {
+        let mut value = match asked {
             Asked::Cipher(asked) => block_of(&asked.await?.chain),
             Asked::Mac(asked) => {
                 let done = asked.await?;
                 block_of(if shown_as.is_some() { &done.mac } else { &done.chain })
             }
         };
+        if let Some(third) = third {
+            value = third.finish(call, &value).await?;
+        }
         let chaining_vector = match sealer {
             Some(sealer) if shown_as.is_none() => Some(sealer.seal(call.engine, &value)),
             _ => None,
@@ -128,6 +133,26 @@ fn block_of(chain: &[u8; 16]) -> [u8; BLOCK_BYTES] {
     let mut block = [0; BLOCK_BYTES];
     block.copy_from_slice(&chain[..BLOCK_BYTES]);
     block
+}
+
+/// What a third part of a key changes of an X9.19 MAC: its last block is enciphered under that part, and not under the
+/// first one again (ISO/IEC 9797-1, algorithm 3, as other implementations take keys of three parts).
+struct ThirdPart {
+    /// The first part twice: single DES as a key of two parts.
+    first: SecretBytes,
+    third: SecretBytes,
+}
+
+impl ThirdPart {
+    /// The MAC under the whole key, from the one under its first two parts.
+    async fn finish(
+        self: Box<Self>,
+        call: Call<'_, '_>,
+        value: &[u8; BLOCK_BYTES],
+    ) -> Result<[u8; BLOCK_BYTES], Refusal> {
+        let before = pin::cipher(call, &self.first, CipherDirection::Decipher, value).await?;
+        Ok(*pin::cipher(call, &self.third, CipherDirection::Encipher, &before).await?)
+    }
 }
 
 /// Length of a MAC in bytes from which guessing is hopeless: at a million tries a second, six bytes take nine years.
@@ -213,8 +238,7 @@ impl<'a> Request<'a> {
     fn check_key(&self, key: &Key) -> Result<(), Codes> {
         let fits = match (self.method, key.secret.len()) {
             (MacMethod::X99 | MacMethod::Emv, bytes) => bytes == 8,
-            (MacMethod::X919 | MacMethod::Tdes | MacMethod::EmvDouble, bytes) => bytes == 16,
-            (MacMethod::Cmac, bytes) => matches!(bytes, 16 | 24),
+            (_, bytes) => matches!(bytes, 16 | 24),
         };
         if fits { Ok(()) } else { Err(code::KEY_USAGE) }
     }
@@ -237,7 +261,10 @@ impl<'a> Request<'a> {
         let mut data = Text::from(self.text);
         data.pad(self.text.len().next_multiple_of(BLOCK_BYTES), 0);
         Cipher {
-            algorithm: CipherAlgorithm::Tdes2,
+            algorithm: match key.len() {
+                24 => CipherAlgorithm::Tdes3,
+                _ => CipherAlgorithm::Tdes2,
+            },
             rule: KeyRule::Chosen,
             mode: Mode::Cbc,
             direction: CipherDirection::Encipher,
@@ -247,6 +274,19 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// What is done at the end of an X9.19 MAC under a key of three parts; `None` for every other MAC.
+    fn third(&self, key: &SecretBytes) -> Option<Box<ThirdPart>> {
+        let is_retail = matches!(self.method, MacMethod::X919 | MacMethod::EmvDouble);
+        let [first, _, third] = key.as_chunks::<BLOCK_BYTES>().0 else { return None };
+        let twice = |part: &[u8; BLOCK_BYTES]| {
+            let mut twice = SecretBytes::new(2 * BLOCK_BYTES);
+            twice.chunks_exact_mut(BLOCK_BYTES).for_each(|half| half.copy_from_slice(part));
+            twice
+        };
+        (is_retail && self.is_last())
+            .then(|| Box::new(ThirdPart { first: twice(first), third: twice(third) }))
+    }
+
     /// The kernel work of every method but TDES-MAC.
     fn mac(&self, key: SecretBytes, chain: [u8; 16]) -> Mac<'a> {
         let algorithm = match self.method {
@@ -254,6 +294,12 @@ impl<'a> Request<'a> {
             MacMethod::Cmac if key.len() == MacAlgorithm::CmacTdes2.key_bytes() => MacAlgorithm::CmacTdes2,
             MacMethod::Cmac => MacAlgorithm::CmacTdes3,
             _ => MacAlgorithm::X99,
+        };
+        let key = match algorithm {
+            MacAlgorithm::X919 if key.len() > algorithm.key_bytes() => {
+                SecretBytes::from_slice(&key[..algorithm.key_bytes()])
+            }
+            _ => key,
         };
         let (text, last) = (self.padded(), self.is_last());
         Mac { algorithm, key, chain, text, last }

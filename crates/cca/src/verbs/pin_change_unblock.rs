@@ -73,8 +73,8 @@ pub(crate) async fn pin_change_unblock(call: Call<'_, '_>, reply: &mut Reply<'_,
         current_key.as_ref().map(|key| key.renew(call, fields[3])).transpose()?,
     );
     let key_of = |issuer, session| Derive::Diversify(Box::new(Diversify { issuer, blocks, session }));
-    let card = call.ask(key_of(issuer::checked(&authentication.secret)?, Session::Card));
-    let message = call.ask(key_of(issuer::checked(&encipherment.secret)?, session));
+    let card = call.ask(key_of(issuer::checked(&call, &authentication.secret)?, Session::Card));
+    let message = call.ask(key_of(issuer::checked(&call, &encipherment.secret)?, session));
     let clear =
         pin::cipher(call, &new_key.secret, CipherDirection::Decipher, request.new_ref_pin_block).await?;
     let (new_pin, mut is_right) = new.pin(&clear);

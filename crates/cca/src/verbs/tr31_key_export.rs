@@ -155,6 +155,7 @@ fn meaning(request: &Request<'_>) -> Result<([u8; 2], u8), Codes> {
         U::E2 => b"E2",
         U::E3 => b"E3",
         U::E4 => b"E4",
+        U::E5 => b"E5",
         U::K0 => b"K0",
         U::K1 => b"K1",
         U::M0 => b"M0",
@@ -165,8 +166,6 @@ fn meaning(request: &Request<'_>) -> Result<([u8; 2], u8), Codes> {
         U::V0 => b"V0",
         U::V1 => b"V1",
         U::V2 => b"V2",
-        // The rules of the verb table refuse this keyword earlier.
-        U::E5 => return Err(code::KEYWORD),
     };
     let mode = match request.mode.ok_or(code::KEYWORD_REQUIRED)? {
         KeyBlockMode::Both => b'B',

@@ -19,6 +19,7 @@
 
 use super::key_block::{VECTOR_USAGE, protection_number, refusal, vector_of};
 use crate::call::{Call, Reply, Verdict};
+use crate::chip::issuer;
 use crate::ground::Refusal;
 use crate::key::protection::Carried;
 use crate::key::target::is_null;
@@ -27,7 +28,9 @@ use engine::SecretBytes;
 use payments::key_block::{Attributes as BlockCodes, Block, Exportability, Version, key_length};
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
-use token::tr31::uses::{Choice, Meaning, POINT_PIN_ANY_MODE, POINT_SECURITY_CODE, Refused, UsageRow, rows};
+use token::tr31::uses::{
+    Choice, Meaning, POINT_PIN_ANY_MODE, POINT_SECURITY_CODE, Refused, UsageRow, hash_keyword, rows,
+};
 use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::usage::Side;
 use token::variable::{Completeness, Pedigree, VariableType};
@@ -80,13 +83,16 @@ pub(crate) async fn tr31_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     if kek.is_weaker_in_blocks(attributes.version, attributes.algorithm, bytes) {
         call.permit(Point::WeakImport).map_err(|_| code::STRENGTH)?;
     }
-    request.output_key_identifier.holds(target.token_bytes(bytes)?)?;
-    let cv_source = target.cv_source();
+    let (cv_source, token_bytes) = (target.cv_source(), target.token_bytes(bytes));
     let skeleton = target.skeleton(&request, bytes)?;
+    request.output_key_identifier.holds(token_bytes?)?;
     let skeleton = match attributes.exportability {
         Exportability::Trusted => in_blocks_alone(skeleton)?,
         _ => skeleton,
     };
+    if let Skeleton::Des(token) = &skeleton {
+        issuer::check_coming(&call, token.control_vector(), &secret)?;
+    }
     let token = call.make(skeleton, secret).await?;
     reply.write(Answer {
         output_key_identifier: Some(&token),
@@ -103,7 +109,7 @@ enum Target {
     Row { row: &'static UsageRow, has_no_offset: bool, may_leave: bool },
     /// A DES key with the control vector from the block; `is_alone` is whether usage and mode defer to it.
     Vector { vector: ControlVector, is_alone: bool },
-    /// An AES key of the type that usage and mode give.
+    /// An AES key, or one of HMAC, of the type that usage and mode give.
     Aes(Box<VariableToken>),
 }
 
@@ -111,7 +117,7 @@ impl Target {
     /// The target that block and keywords give.
     ///
     /// # Errors
-    /// 8/47 for a malformed control vector; 8/39 for usage and mode that no key here has; 8/129 for a missing keyword,
+    /// 8/47 for a malformed control vector, and a key of HMAC without its hash; 8/39 for usage and mode that no key here has; 8/129 for a missing keyword,
     /// 8/183 for a keyword of another type than the block; 8/90 for a key that the role does not permit.
     fn of(call: &Call<'_, '_>, request: &Request<'_>, block: &Block<'_>) -> Result<Self, Refusal> {
         let codes = block.attributes();
@@ -134,7 +140,15 @@ impl Target {
         let Meaning::Variable(key_type, _) = row.meaning else {
             return Ok(Self::Row { row, has_no_offset, may_leave });
         };
-        let attributes = row.attributes(may_leave).map_err(|refused| refusal(refused, true))?;
+        let attributes = match key_type {
+            VariableType::Hmac => {
+                // The hash stands in the optional block HM alone, which such a block has.
+                let hash = block.optional_data(*b"HM").and_then(hash_keyword).ok_or(code::TOKEN_INVALID)?;
+                row.attributes_of_hmac(hash, may_leave)
+            }
+            _ => row.attributes(may_leave),
+        };
+        let attributes = attributes.map_err(|refused| refusal(refused, true))?;
         let attributes = attributes.made(Pedigree::Unknown, Completeness::Complete);
         let payload = VariableToken::default_payload(key_type);
         Ok(Self::Aes(Box::new(VariableToken::skeleton(Origin::Internal, payload, attributes)?)))
@@ -194,7 +208,7 @@ impl Target {
     /// The token for a key of `key_bytes` bytes, without the key.
     ///
     /// # Errors
-    /// 8/39 for a length that the type does not have, 8/183 for a length that contradicts the control vector; 8/2111
+    /// 8/43 for a length that the type does not have, 8/183 for a length that contradicts the control vector; 8/2111
     /// for a control vector that requires the enhanced wrapping if a keyword forbids it.
     fn skeleton(self, request: &Request<'_>, key_bytes: usize) -> Result<Skeleton, Refusal> {
         let form = match key_bytes {
@@ -203,6 +217,9 @@ impl Target {
             _ => KeyForm::Triple,
         };
         let mut vector = match self {
+            Self::Aes(token) if !token.attributes().key_type().has_length(key_bytes) => {
+                return Err(code::KEY_LENGTH_KEYWORD.into());
+            }
             Self::Aes(token) => return Ok(Skeleton::Variable(token)),
             Self::Vector { vector, .. } => vector,
             Self::Row { row, has_no_offset, may_leave } => {
@@ -238,9 +255,13 @@ fn chosen(request: &Request<'_>, codes: &BlockCodes) -> Result<&'static UsageRow
     let is_chosen = request.key_type.is_some() || request.derived.is_some() || request.level.is_some();
     let mut fitting = of_block().filter(fits);
     let usual = if request.level == Some(KeyBlockLevel::One) { Choice::LevelOne } else { Choice::Usual };
+    let is_asked = |row: &&UsageRow| match row.choice {
+        Choice::Derives(_) => request.derived.is_some(),
+        choice => choice == usual,
+    };
     let row = match request.key_type {
         Some(_) => fitting.next(),
-        None => fitting.find(|row| row.choice == usual),
+        None => fitting.find(is_asked),
     };
     row.ok_or_else(|| {
         let refused = if of_block().next().is_some() { Refused::Choice } else { Refused::Codes };

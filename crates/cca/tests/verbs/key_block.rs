@@ -3,6 +3,7 @@
 mod combine;
 mod export;
 mod import;
+mod matrix;
 mod optional;
 mod psec;
 

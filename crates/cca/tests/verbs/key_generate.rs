@@ -50,7 +50,8 @@ fn lengths_make_their_forms() {
     generate("DATA", "LONG").refused(&mut processor, code::KEY_LENGTH_KEYWORD);
     generate("IPINENC", "SINGLE").refused(&mut processor, code::KEY_LENGTH_KEYWORD);
     generate("CVARENC", "DOUBLE").refused(&mut processor, code::KEY_LENGTH_KEYWORD);
-    generate("MAC", "KEYLN24").refused(&mut processor, code::KEY_LENGTH_KEYWORD);
+    generate("DKYGENKY", "KEYLN24").refused(&mut processor, code::KEY_LENGTH_KEYWORD);
+    generate("CIPHERXL", "KEYLN24").refused(&mut processor, code::KEY_LENGTH_KEYWORD);
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! Key_Part_Import.
 
-use token::control_vector::KeyForm;
-use token::des::Origin;
-use token::{ControlVector, DesToken, KeyType, TokenError};
+use token::{DesToken, TokenError};
 use verb_requests::peer;
 use verb_requests::support::{
     Request, compatible_processor, generated, mac, part, processor, skeleton, sym_key, text,
@@ -137,16 +135,6 @@ fn parts_out_of_order_are_refused_by_name() {
     part(&[0; 64], "FIRST", &text(16)).refused(&mut processor, code::TOKEN_INVALID);
     let zero = skeleton(&mut processor, "DATA", &["NO-CV", "DOUBLE"]);
     part(&zero, "FIRST", &text(16)).refused(&mut processor, code::KEY_USAGE);
-    for key_type in [KeyType::Importer, KeyType::Exporter] {
-        let double = key_type.default_vector(KeyForm::Double).unwrap().to_bytes();
-        // Both halves as the left one of a key of triple length: bits 40 to 42, and an even parity.
-        let mut half = [0; 8];
-        half.copy_from_slice(&double[..8]);
-        half[5] = half[5] & 0x1E | 0x60 | (half[5] & 0x1E).count_ones() as u8 & 1;
-        let vector = ControlVector::from_bytes(half, half).unwrap();
-        let token = DesToken::skeleton(Origin::Internal, KeyForm::Triple, vector).unwrap().to_bytes();
-        part(&token, "FIRST", &text(24)).refused(&mut processor, code::KEY_LENGTH_KEYWORD);
-    }
     let label = wire::Label::new("A.KEY").unwrap().to_field();
     part(&label, "FIRST", &text(16)).refused(&mut processor, code::LABEL_NOT_FOUND);
 }

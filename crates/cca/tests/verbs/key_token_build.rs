@@ -88,7 +88,10 @@ fn bad_calls_are_refused_by_name() {
     }
     build("SECMSG", &["INTERNAL"]).refused(&mut processor, code::KEYWORD_COMBINATION);
     build("MAC", &["INTERNAL", "CVVKEY-A", "CVVKEY-B"]).refused(&mut processor, code::KEYWORD_COMBINATION);
-    build("MAC", &["INTERNAL", "KEYLN24"]).refused(&mut processor, code::KEY_LENGTH_KEYWORD);
+    build("DKYGENKY", &["INTERNAL", "KEYLN24"]).refused(&mut processor, code::KEY_LENGTH_KEYWORD);
+    build("MAC", &["INTERNAL", "KEYLN24", "WRAP-ECB"]).refused(&mut processor, code::KEYWORD_COMBINATION);
+    build("EXPORTER", &["INTERNAL", "KBPK", "EXPORT"]).refused(&mut processor, code::KEYWORD_COMBINATION);
+    build("MAC", &["INTERNAL", "KBPK"]).refused(&mut processor, code::KEYWORD);
     build("MAC", &["INTERNAL", "KEY-CLR"]).refused(&mut processor, code::KEYWORD_COMBINATION);
     build("MAC", &["INTERNAL", "CV", "ANY-MAC"]).refused(&mut processor, code::KEYWORD_COMBINATION);
     build("KEYGENKY", &["INTERNAL"]).refused(&mut processor, code::KEYWORD_COMBINATION);

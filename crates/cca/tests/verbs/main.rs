@@ -31,6 +31,7 @@ mod robustness;
 mod sequences;
 mod symmetric_key_generate;
 mod texts;
+mod three_parts;
 mod token_forms;
 mod translate;
 mod unique;

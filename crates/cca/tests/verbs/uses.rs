@@ -194,7 +194,7 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
             let fits = match position {
                 cvv_generate::CVV_KEY_A_IDENTIFIER if is_card => true,
                 _ if is_card => *bytes == 8,
-                _ => *bytes == 16,
+                _ => matches!(*bytes, 16 | 24),
             };
             Some(fits && of_pins(verb, position).into_iter().any(|usage| vector.may(usage)))
         }
@@ -219,10 +219,10 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
                     (Use::Wrap(Side::Sending, Wrapping::Keys), true)
                 }
                 Verb::Tr31KeyImport if position == tr31_key_import::UNWRAP_KEK_IDENTIFIER => {
-                    (Use::Wrap(Side::Receiving, Wrapping::Keys), *bytes == 16)
+                    (Use::ProtectBlocks(Side::Receiving), true)
                 }
                 Verb::Tr31KeyExport if position == tr31_key_export::WRAP_KEK_IDENTIFIER => {
-                    (Use::Wrap(Side::Sending, Wrapping::Keys), *bytes == 16)
+                    (Use::ProtectBlocks(Side::Sending), true)
                 }
                 Verb::Tr31KeyExport if position == tr31_key_export::SOURCE_KEY_IDENTIFIER => {
                     let is_kept = vector.bit(CONTROL_VECTOR_BIT_NO_TR31);

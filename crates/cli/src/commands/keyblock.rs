@@ -11,9 +11,10 @@ use crate::output::{print, write_new};
 use crate::session;
 use facility::Facility;
 use std::path::Path;
-use token::Format;
 use token::tr31::Tr31;
-use token::tr31::uses::{Choice, UsageRow, of_algorithm, rows};
+use token::tr31::uses::{Choice, UsageRow, rows, why_absent};
+use token::variable::Completeness;
+use token::{DesToken, Format, VariableToken};
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
 use wire::frame::Arguments;
@@ -93,7 +94,8 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     if token::tr31::begins(&bytes) {
         return Ok(bytes);
     }
-    Err(Failure::Usage(format!("{}: no TR-31 block begins like that", shown(path))))
+    let what = token::tr31::of_another_form(&bytes).unwrap_or("no TR-31 block begins like that");
+    Err(Failure::Usage(format!("{}: {what}", shown(path))))
 }
 
 /// Refuses a block whose header names no key here, or several without a choice, before a card is asked. A control
@@ -112,17 +114,8 @@ fn judge(name: &str, text: &[u8], keywords: &[String]) -> Result<(), Failure> {
     let codes = [first, second];
     let what = format!("usage {usage}, mode {mode}, {}", tr31::algorithm(block.algorithm()));
     let named: Vec<&UsageRow> = rows(codes, algorithm, mode_of).collect();
-    if named.is_empty() {
-        let mut modes: Vec<u8> =
-            of_algorithm(algorithm).filter(|row| row.usage == codes).map(|row| row.mode).collect();
-        modes.sort_unstable();
-        modes.dedup();
-        let modes: Vec<String> = modes.into_iter().map(|mode| char::from(mode).to_string()).collect();
-        let others = match modes.is_empty() {
-            true => "the usage comes in with no mode".to_owned(),
-            false => format!("the usage comes in with the modes {}", modes.join(", ")),
-        };
-        return Err(Failure::Usage(format!("{name}: no key here for {what}; {others} (docs/keyblocks.md)")));
+    if let Some(why) = why_absent(codes, algorithm, mode_of) {
+        return Err(Failure::Usage(format!("{name}: no key here for {what}: {why} (docs/keyblocks.md)")));
     }
     let has_usual = named.iter().any(|row| row.choice == Choice::Usual);
     if keywords.is_empty() && !has_usual {
@@ -167,12 +160,16 @@ fn import(
         .set_integer(RULE_ARRAY_COUNT, 1 + keywords.len() as i64)
         .set_bytes(RULE_ARRAY, array.as_bytes());
     let reply = facility.call(domain, &arguments)?;
-    let importer = "an IMPORTER key (--type tdes-importer; for blocks of version D aes256-importer --usage IMPTT31D,VARDRV-D), \
-                    and the block no TDES key of three parts";
+    let importer = "an IMPORTER key (--type tdes-importer; for blocks of version D aes256-importer --usage IMPTT31D,VARDRV-D)";
     let mut keys = vec![("--under", under, importer)];
     keys.extend(
         recorded.map(|label| ("--recorded", label, "a key block, which `cryptand key write` records")),
     );
+    if reply.codes() == code::KEY_USAGE && is_part(facility, under) {
+        return Err(Failure::Usage(format!(
+            "--under {under}: a key that lacks its last part, which protects nothing; `cryptand key part {under} last` adds it"
+        )));
+    }
     complete(&arguments, RULE_ARRAY, reply.codes(), &keys)?;
     let token = reply.arguments().bytes(OUTPUT_KEY_IDENTIFIER).to_vec();
     // Variable-length tokens here hold AES keys only.
@@ -180,6 +177,19 @@ fn import(
     key::record(facility, store, label, &token)?;
     eprintln!("{label}: imported and recorded");
     Ok(())
+}
+
+/// Whether the record of this label holds some parts of a key; false where it cannot be read.
+fn is_part(facility: &Facility, label: &Label) -> bool {
+    let Ok((_, token)) = key::find(facility, label) else { return false };
+    match Format::of(&token) {
+        Format::DesInternal => {
+            DesToken::parse(&token).is_ok_and(|token| token.control_vector().is_key_part())
+        }
+        Format::VariableInternal => VariableToken::parse(&token)
+            .is_ok_and(|token| token.attributes().completeness() != Completeness::Complete),
+        _ => false,
+    }
 }
 
 /// The block, with a key field of the first of these lengths that has room for the key.
@@ -218,6 +228,11 @@ fn export(
         let reply = facility.call(domain, &arguments)?;
         if reply.codes() == code::INVALID_PARAMETER && key_field_length != longest {
             continue;
+        }
+        if reply.codes() == code::KEY_USAGE && is_part(facility, under) {
+            return Err(Failure::Usage(format!(
+                "--under {under}: a key that lacks its last part, which protects nothing; `cryptand key part {under} last` adds it"
+            )));
         }
         complete(&arguments, RULE_ARRAY, reply.codes(), &keys)?;
         return Ok(String::from_utf8_lossy(reply.arguments().bytes(TR31_KEY_BLOCK)).into_owned());
@@ -275,7 +290,7 @@ fn block(
     Ok(Ask { usage: Some(usage_word.1), mode: Some(mode_word.1), ..new })
 }
 
-const USAGES: [(&str, KeyBlockUsage); 18] = [
+const USAGES: [(&str, KeyBlockUsage); 19] = [
     ("B0", KeyBlockUsage::B0),
     ("C0", KeyBlockUsage::C0),
     ("D0", KeyBlockUsage::D0),
@@ -284,6 +299,7 @@ const USAGES: [(&str, KeyBlockUsage); 18] = [
     ("E2", KeyBlockUsage::E2),
     ("E3", KeyBlockUsage::E3),
     ("E4", KeyBlockUsage::E4),
+    ("E5", KeyBlockUsage::E5),
     ("K0", KeyBlockUsage::K0),
     ("K1", KeyBlockUsage::K1),
     ("M0", KeyBlockUsage::M0),

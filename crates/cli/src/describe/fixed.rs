@@ -4,6 +4,7 @@ use super::{Field, absent, clear, listed, under_master, under_transport_key, wra
 use crate::prompt::to_hexadecimal;
 use token::aes::{AesKey, AesToken};
 use token::control_vector::KeyForm;
+use token::derivation::Deriving;
 use token::des::{DesToken, Origin};
 use token::{ControlVector, KeyType};
 use wire::control::Register;
@@ -17,7 +18,10 @@ pub fn des(bytes: &[u8]) -> Result<Vec<Field>, String> {
         ("version", format!("X'{:02X}'", bytes.get(4).copied().unwrap_or(0))),
     ];
     fields.extend(of_vector(vector));
-    fields.push(("length", format!("{} bytes, {}", token.form().key_bytes(), parts(token.form()))));
+    fields.push((
+        "length",
+        format!("{} bytes, {}", token.form().key_bytes(), parts(token.form(), token.control_vector())),
+    ));
     let [left, right] = [vector.left(), vector.right()].map(|half| to_hexadecimal(&half.to_be_bytes()));
     fields.push(("control vector", format!("{left} {right}")));
     let export = match (token.export_prohibited(), vector.is_zero() || vector.bit(EXPORT)) {
@@ -75,9 +79,17 @@ fn of_vector(vector: ControlVector) -> Vec<Field> {
 /// Below bits 18 to 22 of a half.
 const USAGE_SHIFT: u32 = 63 - 22;
 
-fn parts(form: KeyForm) -> &'static str {
+/// How many parts the key has, and whether they may be equal: in a key that wraps keys they are not, and in one that
+/// derives others where the home permits weak algorithms alone.
+fn parts(form: KeyForm, vector: ControlVector) -> &'static str {
+    let wraps = vector.is_transport();
     match form {
         KeyForm::Single => "one part",
+        KeyForm::Double if wraps => "two parts, which differ",
+        KeyForm::Double if Deriving::of(vector).is_some() => {
+            "two parts, which differ unless the home permits weak algorithms"
+        }
+        KeyForm::Triple if wraps => "three parts, which differ",
         KeyForm::Double => "two parts, which may be equal",
         KeyForm::DoubleUnique => "two parts, which differ",
         KeyForm::Triple => "three parts, which may be equal",

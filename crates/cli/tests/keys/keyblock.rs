@@ -173,13 +173,52 @@ fn blocks_of_partners_come_in() {
     let none = bench.fails(&import("P.CVK", "P.KBPK.D"), text_ks, 2);
     assert!(none.contains("no key here for usage C0, mode V, AES"), "{none}");
     let none = bench.fails(&import("P.B1", "P.KBPK.B"), &k0.replace("K0TN", "B1TX"), 2);
-    assert!(none.contains("usage B1, mode X, TDES; the usage comes in with no mode"), "{none}");
+    assert!(none.contains("usage B1, mode X, TDES: an initial key of DUKPT is for a terminal"), "{none}");
     let none = bench.fails(&import("P.M3", "P.KBPK.B"), &k0.replace("K0TN", "M3TX"), 2);
     assert!(none.contains("comes in with the modes C, G, N, V"), "{none}");
     let three =
         "B0096P0TE00E000087468EC5A87BB394D5A1A0BD92CE4275477108CCE6BA8446346D0ECDBAAB72C6A9D62F8F685A50F5";
     let refused = bench.fails(&import("P.THREE", "P.KBPK.B"), three, 3);
     assert!(refused.contains("8/66"), "under another protection key: {refused}");
+    let part = ["key", "part", "P.KBPK.3", "first", "--type", "tdes3-importer", "--usage", "KBPK"];
+    bench.succeeds(&part, "260892192061C8760BDF235E1619B057B334FED0EFA74F32");
+    let unfinished = bench.fails(&import("P.THREE", "P.KBPK.3"), three, 2);
+    assert!(unfinished.contains("lacks its last part"), "{unfinished}");
+    bench.succeeds(&["key", "part", "P.KBPK.3", "last"], &("0".repeat(47) + "0"));
+    bench.succeeds(&import("P.THREE", "P.KBPK.3"), three);
+    let shown = bench.succeeds(&["key", "show", "P.THREE"], "");
+    assert!(shown.contains("24 bytes, three parts") && shown.contains("OPINENC"), "{shown}");
+}
+
+/// What is no block of TR-31, but another maker's, is named before a card is asked.
+#[test]
+fn blocks_of_other_makers_are_named() {
+    let bench = Bench::development();
+    let import = ["keyblock", "import", "-", "--label", "P.KEY", "--under", "P.KBPK"];
+    let k0 = "B0080K0TN00N00001C414014375212C24995E405B5EE052CB92B67F455EA2680F6751088F9F1C228";
+    for (given, word) in [
+        (format!("R{k0}"), "leave that letter out"),
+        (format!("S1{}", &k0[1..]), "Thales"),
+        (k0.replacen('B', "E", 1), "ISO 20038"),
+        ("1PUNE000,0123".to_owned(), "Atalla"),
+        ("U0123456789ABCDEFFEDCBA9876543210".to_owned(), "variant"),
+        ("no block".to_owned(), "no TR-31 block begins like that"),
+    ] {
+        let said = bench.fails(&import, &given, 2);
+        assert!(said.contains(word), "{said}");
+    }
+    // Every usage of X9.143 that means no key here says why.
+    for (codes, word) in [
+        ("S0TS", "RSA"),
+        ("M4TC", "ISO 9797-1"),
+        ("P0TX", "modes B, D, E, N"),
+        ("00TB", "maker's own"),
+        ("P0QE", "no such algorithm"),
+        ("E5TX", "--as DDATA or --as DMAC or --as DMPIN"),
+    ] {
+        let said = bench.fails(&import, &k0.replace("K0TN", codes), 2);
+        assert!(said.contains(word), "{said}");
+    }
 }
 
 /// An issuer's key that derives those of cards leaves as docs/chip-cards.md makes it, comes back, and is of two steps.

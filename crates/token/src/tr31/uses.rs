@@ -12,20 +12,21 @@
 //! step, which makes MACs under the keys that the other one hides. So does a key of E1 of one step,
 //! which could come in as one of two and make keys of cards that it does not make.
 //!
-//! Keys that the codes cannot distinguish are in no row:
+//! The master keys of cards that are personalized with them, and those of no stated use (E5, E6),
+//! derive keys of several types: the caller says of which. A key for enciphering sensitive data (D3)
+//! is one for data.
 //!
-//! | not here | because |
-//! |---|---|
-//! | K1 of DES, protection keys of blocks | a DES transport key here wraps tokens too |
-//! | B1, initial keys of DUKPT | a base key here derives initial keys |
-//! | E5, keys that personalize cards | they derive keys of three types; DALL derives those of all |
-//! | M6 of TDES, M2, M4, M5, M7, M8 | a MAC key here makes other MACs, or a hash is missing |
-//! | C-mode of data keys, OKEYXLAT and IKEYXLAT, CSC of C0 without its point | the key that
-//! is imported could have more uses |
+//! Codes that mean no key here are in [`absent`], each with its reason. OKEYXLAT and IKEYXLAT keys,
+//! and CSC of C0 without its point, leave under no code: the key that comes in could do more.
+
+mod absent;
+
+pub use absent::{ALGORITHMS, MODES, USAGES, WhyAbsent, why_absent};
 
 use crate::control_vector::{ControlVector, KeyForm, bit};
 use crate::key_type::{KeyType, USAGE_FIELD};
-use crate::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
+use crate::unconfirmed::{BLOCKS_KEYWORD, CONTROL_VECTOR_BIT_NO_TR31};
+use crate::usage::{Side, Use};
 use crate::variable::{Attributes, VariableType};
 
 /// A key, by its type and usage keywords.
@@ -54,6 +55,8 @@ pub enum Choice {
     SecurityCode,
     /// The key that derives others at two steps, of E0 to E4.
     LevelOne,
+    /// The key that derives keys of this usage, of E5 and E6: DDATA, DMAC or DMPIN.
+    Derives(&'static str),
 }
 
 /// A row: the codes of a block, and the key that they mean.
@@ -84,6 +87,10 @@ const fn row(usage: &[u8; 2], mode: u8, meaning: Meaning) -> UsageRow {
 
 const fn chosen(usage: &[u8; 2], mode: u8, choice: Choice, point: Option<u16>, meaning: Meaning) -> UsageRow {
     UsageRow { usage: *usage, mode, choice, point, meaning }
+}
+
+const fn deriving(usage: &[u8; 2], mode: u8, word: &'static str, meaning: Meaning) -> UsageRow {
+    UsageRow { usage: *usage, mode, choice: Choice::Derives(word), point: None, meaning }
 }
 
 const GENERATES: [&str; 4] = ["CPINGEN", "EPINGENA", "EPINGEN", "CPINGENA"];
@@ -118,6 +125,14 @@ pub const ROWS: &[UsageRow] = &{
         row(b"D0", b'E', Variable(V::Cipher, &["ENCRYPT", "CBC"])),
         row(b"D0", b'D', Variable(V::Cipher, &["DECRYPT", "CBC"])),
         row(b"D0", b'N', Variable(V::Cipher, &["ENCRYPT", "DECRYPT", "CBC"])),
+        row(b"D3", b'B', Des(K::Cipher, &[])),
+        row(b"D3", b'E', Des(K::Encipher, &[])),
+        row(b"D3", b'D', Des(K::Decipher, &[])),
+        row(b"D3", b'N', Des(K::Cipher, &[])),
+        row(b"D3", b'B', Variable(V::Cipher, &["ENCRYPT", "DECRYPT", "CBC"])),
+        row(b"D3", b'E', Variable(V::Cipher, &["ENCRYPT", "CBC"])),
+        row(b"D3", b'D', Variable(V::Cipher, &["DECRYPT", "CBC"])),
+        row(b"D3", b'N', Variable(V::Cipher, &["ENCRYPT", "DECRYPT", "CBC"])),
         row(b"E0", b'X', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
         row(b"E1", b'X', Des(K::DKyGenKy, &["DKYL0", "DMPIN"])),
         row(b"E2", b'X', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
@@ -128,6 +143,18 @@ pub const ROWS: &[UsageRow] = &{
         chosen(b"E2", b'X', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMAC"])),
         chosen(b"E3", b'X', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DMAC"])),
         chosen(b"E4", b'X', LevelOne, None, Des(K::DKyGenKy, &["DKYL1", "DDATA"])),
+        deriving(b"E5", b'X', "DDATA", Des(K::DKyGenKy, &["DKYL0", "DDATA"])),
+        deriving(b"E5", b'X', "DMAC", Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        deriving(b"E5", b'X', "DMPIN", Des(K::DKyGenKy, &["DKYL0", "DMPIN"])),
+        deriving(b"E5", b'N', "DDATA", Des(K::DKyGenKy, &["DKYL0", "DDATA"])),
+        deriving(b"E5", b'N', "DMAC", Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        deriving(b"E5", b'N', "DMPIN", Des(K::DKyGenKy, &["DKYL0", "DMPIN"])),
+        deriving(b"E6", b'X', "DDATA", Des(K::DKyGenKy, &["DKYL0", "DDATA"])),
+        deriving(b"E6", b'X', "DMAC", Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        deriving(b"E6", b'X', "DMPIN", Des(K::DKyGenKy, &["DKYL0", "DMPIN"])),
+        deriving(b"E6", b'N', "DDATA", Des(K::DKyGenKy, &["DKYL0", "DDATA"])),
+        deriving(b"E6", b'N', "DMAC", Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
+        deriving(b"E6", b'N', "DMPIN", Des(K::DKyGenKy, &["DKYL0", "DMPIN"])),
         row(b"E0", b'N', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
         row(b"E1", b'N', Des(K::DKyGenKy, &["DKYL0", "DMPIN"])),
         row(b"E2", b'N', Des(K::DKyGenKy, &["DKYL0", "DMAC"])),
@@ -150,6 +177,12 @@ pub const ROWS: &[UsageRow] = &{
         chosen(b"K0", b'B', Receiving, None, Variable(V::Importer, &[])),
         chosen(b"K0", b'N', Sending, None, Variable(V::Exporter, &[])),
         chosen(b"K0", b'N', Receiving, None, Variable(V::Importer, &[])),
+        row(b"K1", b'E', Des(K::Exporter, PROTECTS)),
+        row(b"K1", b'D', Des(K::Importer, PROTECTS)),
+        chosen(b"K1", b'B', Sending, None, Des(K::Exporter, PROTECTS)),
+        chosen(b"K1", b'B', Receiving, None, Des(K::Importer, PROTECTS)),
+        chosen(b"K1", b'N', Sending, None, Des(K::Exporter, PROTECTS)),
+        chosen(b"K1", b'N', Receiving, None, Des(K::Importer, PROTECTS)),
         row(b"K1", b'E', Variable(V::Exporter, PROTECTS_OUT)),
         row(b"K1", b'D', Variable(V::Importer, PROTECTS_IN)),
         chosen(b"K1", b'B', Sending, None, Variable(V::Exporter, PROTECTS_OUT)),
@@ -168,10 +201,18 @@ pub const ROWS: &[UsageRow] = &{
         row(b"M3", b'G', Des(K::Mac, &[])),
         row(b"M3", b'V', Des(K::MacVer, &[])),
         row(b"M3", b'N', Des(K::Mac, &[])),
+        row(b"M6", b'C', Des(K::Mac, &[])),
+        row(b"M6", b'G', Des(K::Mac, &[])),
+        row(b"M6", b'V', Des(K::MacVer, &[])),
+        row(b"M6", b'N', Des(K::Mac, &[])),
         row(b"M6", b'C', Variable(V::Mac, &["GENERATE", "CMAC"])),
         row(b"M6", b'G', Variable(V::Mac, &["GENONLY", "CMAC"])),
         row(b"M6", b'V', Variable(V::Mac, &["VERIFY", "CMAC"])),
         row(b"M6", b'N', Variable(V::Mac, &["GENERATE", "CMAC"])),
+        row(b"M7", b'C', Variable(V::Hmac, &["GENERATE", "VERIFY"])),
+        row(b"M7", b'G', Variable(V::Hmac, &["GENERATE"])),
+        row(b"M7", b'V', Variable(V::Hmac, &["VERIFY"])),
+        row(b"M7", b'N', Variable(V::Hmac, &["GENERATE", "VERIFY"])),
         row(b"P0", b'E', Des(K::OPinEnc, &[])),
         row(b"P0", b'D', Des(K::IPinEnc, &[])),
         chosen(b"P0", b'B', Sending, None, Des(K::OPinEnc, &[])),
@@ -202,6 +243,8 @@ pub const ROWS: &[UsageRow] = &{
     ]
 };
 
+/// Keywords of a DES key that protects key blocks, and nothing else.
+const PROTECTS: &[&str] = &[BLOCKS_KEYWORD];
 /// Keywords of a key that protects key blocks of any kind that leave, and nothing else.
 const PROTECTS_OUT: &[&str] = &["EXPTT31D", "VARDRV-D"];
 /// The same for blocks that come in.
@@ -216,8 +259,10 @@ const PIN_IN: &[&str] = &["DECRYPT", "CBC", "EPINVER", "CPINGENA", "PINXLATE", "
 /// Why codes mean no key, or a key may not be exported under them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Usage and mode mean no key of this algorithm and length.
+    /// Usage and mode mean no key of this algorithm.
     Codes,
+    /// The key that usage and mode mean has no such length.
+    Length,
     /// Usage and mode mean more than one key, and the caller has chosen none of them.
     Choice,
     /// The key could be imported again with more uses.
@@ -230,6 +275,7 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Codes => "usage, algorithm and mode of use mean no key here",
+            Self::Length => "the key that usage and mode of use mean has no such length",
             Self::Choice => "usage and mode of use mean more than one key, or not the one that was asked for",
             Self::Wider => "the key could come back with more uses than it has",
             Self::Export => "the key may not leave in a key block",
@@ -239,10 +285,11 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Rows whose keys have this algorithm of X9.143: T or D (DES), A (AES).
+/// Rows whose keys have this algorithm of X9.143: T or D (DES), A (AES), H (HMAC).
 pub fn of_algorithm(algorithm: u8) -> impl Iterator<Item = &'static UsageRow> {
     ROWS.iter().filter(move |row| match row.meaning {
         Meaning::Des(..) => matches!(algorithm, b'T' | b'D'),
+        Meaning::Variable(VariableType::Hmac, _) => algorithm == b'H',
         Meaning::Variable(..) => algorithm == b'A',
     })
 }
@@ -250,6 +297,19 @@ pub fn of_algorithm(algorithm: u8) -> impl Iterator<Item = &'static UsageRow> {
 /// Rows with this usage and mode whose keys have this algorithm of X9.143.
 pub fn rows(usage: [u8; 2], algorithm: u8, mode: u8) -> impl Iterator<Item = &'static UsageRow> {
     of_algorithm(algorithm).filter(move |row| row.usage == usage && row.mode == mode)
+}
+
+/// The keyword of the hash that the optional block HM of a key of HMAC names (X9.143, 6.3.6.5), by
+/// its data; `None` for other data, and for a hash that no verb takes.
+pub fn hash_keyword(data: &[u8]) -> Option<&'static str> {
+    Some(match data {
+        b"10" => "SHA-1",
+        b"20" => "SHA-224",
+        b"21" => "SHA-256",
+        b"22" => "SHA-384",
+        b"23" => "SHA-512",
+        _ => return None,
+    })
 }
 
 /// The row by which a block is imported.
@@ -286,6 +346,7 @@ impl UsageRow {
             Choice::Verifying => "PINVER",
             Choice::SecurityCode => "CVK-CSC",
             Choice::LevelOne => "DKYL1",
+            Choice::Derives(word) => word,
         })
     }
 
@@ -300,24 +361,40 @@ impl UsageRow {
     /// exported again.
     ///
     /// # Errors
-    /// [`Refused::Codes`] for a form that the type does not have, and for a row of AES.
+    /// [`Refused::Length`] for a form that the type does not have, [`Refused::Codes`] for a row of AES.
     pub fn vector(&self, form: KeyForm, may_leave: bool) -> Result<ControlVector, Refused> {
         let Meaning::Des(key_type, keywords) = self.meaning else { return Err(Refused::Codes) };
         let export = if may_leave { "XPORT-OK" } else { "NO-XPORT" };
         let words = keywords.iter().copied().chain([export]);
-        let vector = key_type.vector_with(form, words).map_err(|_| Refused::Codes)?;
+        let vector = key_type.vector_with(form, words).map_err(|_| Refused::Length)?;
         vector.with_bits(bit(CONTROL_VECTOR_BIT_NO_TR31), !may_leave).map_err(|_| Refused::Codes)
     }
 
-    /// The attributes of an AES key; `may_leave` says whether the key may be exported again.
+    /// The attributes of an AES key; `may_leave` says whether the key may be exported again. A key
+    /// of HMAC may be used with every hash.
     ///
     /// # Errors
     /// [`Refused::Codes`] for a row of DES.
     pub fn attributes(&self, may_leave: bool) -> Result<Attributes, Refused> {
+        self.attributes_with(None, may_leave)
+    }
+
+    /// The attributes of a key of HMAC for the hash of this keyword ([`hash_keyword`]).
+    ///
+    /// # Errors
+    /// [`Refused::Codes`] for a row of another algorithm.
+    pub fn attributes_of_hmac(&self, hash: &'static str, may_leave: bool) -> Result<Attributes, Refused> {
+        match self.meaning {
+            Meaning::Variable(VariableType::Hmac, _) => self.attributes_with(Some(hash), may_leave),
+            _ => Err(Refused::Codes),
+        }
+    }
+
+    fn attributes_with(&self, hash: Option<&'static str>, may_leave: bool) -> Result<Attributes, Refused> {
         let Meaning::Variable(key_type, keywords) = self.meaning else { return Err(Refused::Codes) };
         let forbidden: &[&str] =
             if may_leave { &[] } else { &["NOEX-SYM", "NOEXUASY", "NOEXAASY", "NOEX-RAW", "NOEXCPAC"] };
-        let words = keywords.iter().chain(forbidden).copied();
+        let words = keywords.iter().chain(forbidden).copied().chain(hash);
         Attributes::new(key_type, words, None).map_err(|_| Refused::Codes)
     }
 }
@@ -326,7 +403,7 @@ impl UsageRow {
 /// says whether the control vector goes along, by which the block comes in.
 ///
 /// # Errors
-/// [`Refused::Export`], [`Refused::Codes`] or [`Refused::Wider`].
+/// [`Refused::Export`], [`Refused::Codes`], [`Refused::Length`] or [`Refused::Wider`].
 pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8, with_vector: bool) -> Result<(), Refused> {
     may_leave_at_all(vector)?;
     if mode == ANY_MODE {
@@ -336,8 +413,13 @@ pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8, with_vector: b
     // With its control vector a key comes back as what it is. Without it, a key of one step with DMAC or DDATA that
     // comes back as one of two has no more uses: its MACs, or what it enciphers, are the keys of the second step.
     let is_own_level = |row: &UsageRow| (row.choice == Choice::LevelOne) == derives_twice(vector);
+    // Of the keys that a master key of cards may derive, the control vector says which.
+    let is_own_use = |row: &UsageRow| match row.choice {
+        Choice::Derives(_) => row.vector(form, true).is_ok_and(|narrow| covers(vector, narrow)),
+        _ => true,
+    };
     let may_come = |row: &UsageRow| match with_vector {
-        true => is_own_level(row),
+        true => is_own_level(row) && is_own_use(row),
         false => usage == *b"E1" || row.choice != Choice::LevelOne,
     };
     let mut any = false;
@@ -369,6 +451,7 @@ pub fn may_leave_variable(attributes: &Attributes, usage: [u8; 2], mode: u8) -> 
         return Err(Refused::Codes);
     }
     let mut any = false;
+    // A block of a key of HMAC is not made: its hash has no keyword.
     for row in rows(usage, b'A', mode).filter(|row| row.point.is_none()) {
         let narrow = row.attributes(true)?;
         let is_covered =
@@ -410,6 +493,11 @@ fn covers(wide: ControlVector, narrow: ControlVector) -> bool {
     // Neither export nor wrapping is a use.
     const OTHERS: u64 = FORM | PARITY | bit(17) | bit(56) | bit(CONTROL_VECTOR_BIT_NO_TR31);
     if wide.is_key_part() || wide.only_translates() {
+        return false;
+    }
+    if narrow.protects_blocks_alone()
+        && ![Side::Sending, Side::Receiving].iter().any(|side| wide.may(Use::ProtectBlocks(*side)))
+    {
         return false;
     }
     let is_data = wide.type_bits() == (0, 0);

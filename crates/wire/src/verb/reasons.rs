@@ -39,7 +39,6 @@ reasons! {
     [UniqueKeyDerive] "TDES-TOK" => "the token is one that is not CCA's, and its control vector is not published: a key block says what the key is";
     "SELFENC" => "a PIN block under itself is compared with those of all PINs";
     "KDFFM-DK", "KLEN128", "KLEN192", "KLEN256" => "the derivation is one of the German banking industry, and not public";
-    [Tr31KeyExport] "EMVCPMK" => "the keys that personalize a card are of three types, and a key derives those of one here";
     [Tr31KeyExport] "SKEYHMAC" => "which hash a key of HMAC is for has no place in what is read here";
     [Tr31KeyImport] "EXTERNAL", "WKEY-AES", "WKEY-DES" => "a key for another system stays in its block";
     [Tr31KeyImport] "DMV", "DALL" => "codes of a block do not tell a key that derives such keys from one that derives less";

@@ -184,8 +184,6 @@ pub(super) const PIN_MESSAGE_RULES: &[Rule] = &[
     Rule::Refused("SELFENC"),
 ];
 pub(super) const KEY_BLOCK_EXPORT_RULES: &[Rule] = &[
-    // Such keys have no place here, or could be used for more when they come back.
-    Rule::Refused("EMVCPMK"),
     Rule::Refused("SKEYHMAC"),
     Rule::Needs(&["SKEY-AES"], &["VARDRV-D"]),
     Rule::Excludes(&["SKEY-AES"], &["INCL-CV", "ATTR-CV"]),

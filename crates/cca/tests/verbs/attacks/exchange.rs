@@ -120,7 +120,7 @@ fn the_difference_of_two_control_vectors_needs_a_part_and_an_import() {
     let data = KeyType::Data.default_vector(KeyForm::Double).unwrap();
     let difference = peer::xor(&pin.left().to_be_bytes(), &data.left().to_be_bytes());
     let cast: Vec<u8> = TRANSPORT.chunks(8).flat_map(|half| peer::xor(half, &difference)).collect();
-    let importer = entered(&mut processor, "IMPORTER", &[], &cast.try_into().unwrap());
+    let importer = entered(&mut processor, "IMPORTER", &[], &cast);
     let keks = Keks::new(&mut processor);
     let pin_key = generated(&mut processor, "PINGEN", "");
     let external = keks.exported(&mut processor, &pin_key);

@@ -353,7 +353,7 @@ fn a_strangers_pin_is_not_found_under_other_names() {
         (pan[0], pan[1]) = (b'0' + number / 10, b'0' + number % 10);
         let pan = String::from_utf8(pan).unwrap();
         guesses.push(guest.of(&stranger, &pan, &format!("22223344556677{number:02}"), 1));
-        let key = std::array::from_fn(|at| at as u8 * 12 + number * 2);
+        let key: [u8; 16] = std::array::from_fn(|at| at as u8 * 12 + number * 2);
         let verifying = verb_requests::support::entered(&mut guest.keys.processor, "PINVER", &[], &key);
         let place = wire::verb::encrypted_pin_verify::PIN_VERIFYING_KEY_IDENTIFIER;
         guesses.push(guest.of(&stranger, PAN, VALIDATION, 1).bytes(place, verifying));

@@ -1,8 +1,11 @@
 //! EMV_Transaction.
 
 use super::*;
+use verb_requests::key_block;
+use verb_requests::keys::TRANSPORT;
 use verb_requests::peer;
-use verb_requests::support::{entered, processor};
+use verb_requests::support::{entered, processor, processor_with};
+use verb_requests::twin;
 use wire::code;
 use wire::point::{Point, PointSet};
 use wire::verb::emv_transaction;
@@ -192,6 +195,58 @@ fn what_is_wrong_is_refused() {
     let level = entered(&mut processor, "DKYGENKY", &["DKYL2", "DMAC"], &ISSUER);
     transaction((&level, &[]), good).refused(&mut processor, code::KEY_USAGE);
     transaction((&chips.any, &[]), good).refused(&mut processor, code::ACCESS_DENIED);
+    let mut processor = processor_with(false);
     let equal = with_equal_halves(&mut processor, &chips.below_skeleton);
     transaction((&equal, &[]), good).refused(&mut processor, code::KEY_REPLICATED);
+}
+
+/// An issuer's key with equal halves, of which public values exist: in a home that permits weak algorithms it comes in
+/// and makes them, elsewhere it is refused when it comes in, by the same answer that each verb would give.
+#[test]
+fn an_issuers_key_with_equal_halves_works_where_weak_algorithms_do() {
+    const HALVES: [u8; 16] = 0x1234_5678_1234_5678_1234_5678_1234_5678u128.to_be_bytes();
+    let data = hex_bytes("000000010000000000001000084000000010800840980704001111111158003456A08003242000");
+    for (weak, expected) in [(false, code::KEY_REPLICATED), (true, code::OK)] {
+        let mut processor = processor_with(weak);
+        let kek = entered(&mut processor, "IMPORTER", &[], &TRANSPORT);
+        for usage in ["E0", "E1", "E2", "E3", "E4"] {
+            let text = twin::seal(&TRANSPORT, &format!("B0000{usage}TX00E0000"), &HALVES);
+            let request = key_block::import(&text, &kek, &["INTERNAL"]);
+            match expected {
+                code::OK => drop(request.ok(&mut processor)),
+                codes => request.refused(&mut processor, codes),
+            }
+        }
+        if !weak {
+            continue;
+        }
+        let text = twin::seal(&TRANSPORT, "B0000E0TX00E0000", &HALVES);
+        let issuer =
+            key_block::token(&key_block::import(&text, &kek, &["INTERNAL", "DKYL1"]).ok(&mut processor));
+        let of_card = Asked {
+            words: &[],
+            pan: "1234567890123456",
+            text: &data,
+            counter: [0x34, 0x56],
+            code: &[],
+            cryptogram: [0; 8],
+            own: &[],
+        };
+        for (words, cryptogram) in [
+            (&["TDES", "VERARQC", "VISA", "APPANSEQ"][..], "26C8A1042D1CAF3E"),
+            (&["TDES", "VERARQC", "MC", "APPANSEQ"], "AC8074C9E62EE6EF"),
+            (&["TDES", "VERARQC", "EMV", "EMVCSK", "APPANSEQ"], "55BE45DD2C9E0CBF"),
+        ] {
+            let cryptogram = hex_bytes(cryptogram).try_into().unwrap();
+            let asked = Asked { words, cryptogram, ..of_card };
+            let request = transaction((&issuer, &[]), asked)
+                .bytes(emv_transaction::PAN_SEQ_NUMBER, "00")
+                .bytes(emv_transaction::UNPREDICTABLE_NUMBER, [0x11; 4]);
+            request.ok(&mut processor);
+        }
+    }
+}
+
+fn hex_bytes(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }

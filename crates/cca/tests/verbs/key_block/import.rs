@@ -2,6 +2,7 @@
 
 use token::control_vector::KeyForm;
 use token::tr31::uses::{Choice, Meaning, ROWS};
+use token::variable::VariableType;
 use token::{DesToken, KeyType};
 use verb_requests::key_block::*;
 use verb_requests::peer;
@@ -65,6 +66,9 @@ fn every_row_comes_in_as_its_key() {
     for row in ROWS {
         let usage = str::from_utf8(&row.usage).unwrap();
         let is_aes = matches!(row.meaning, Meaning::Variable(..));
+        if matches!(row.meaning, Meaning::Variable(VariableType::Hmac, _)) {
+            continue;
+        }
         let codes = format!("{usage}{}{}", if is_aes { 'A' } else { 'T' }, row.mode as char);
         let text = made(if is_aes { 'D' } else { 'B' }, &codes, 'E', 16);
         let word = row.keyword();
@@ -75,6 +79,10 @@ fn every_row_comes_in_as_its_key() {
         }
         if word.is_some() && !matches!(row.choice, Choice::SecurityCode | Choice::LevelOne) {
             keys.import(&text, &[]).points(pins).refused(&mut keys.processor, code::KEYWORD_REQUIRED);
+        }
+        if word.is_some()
+            && !matches!(row.choice, Choice::SecurityCode | Choice::LevelOne | Choice::Derives(_))
+        {
             keys.import(&text, &["CVK-CVV"]).points(pins).refused(&mut keys.processor, code::TYPE_AND_VECTOR);
         }
         let token = token(&request.points(pins).ok(&mut keys.processor));
@@ -129,9 +137,17 @@ fn keywords_that_say_what_the_block_says_are_taken_and_others_refused() {
         ("D0TB", &["WRAP-ENH"], code::OK),
         ("D0TB", &["WRAP-ENH", "ENH-ONLY"], code::OK),
         ("D0TB", &["ENH-ONLY"], code::KEYWORD_COMBINATION),
-        ("K1TE", &[], code::KEY_USAGE),
+        ("K1TE", &[], code::OK),
+        ("K1TB", &[], code::KEYWORD_REQUIRED),
+        ("K1TB", &["IMPORTER"], code::OK),
         ("B1TX", &[], code::KEY_USAGE),
-        ("E5TX", &[], code::KEY_USAGE),
+        ("E5TX", &[], code::KEYWORD_REQUIRED),
+        ("E5TX", &["DKYL0"], code::TYPE_AND_VECTOR),
+        ("E5TX", &["DMAC"], code::OK),
+        ("E6TN", &["DMPIN"], code::OK),
+        ("E6TX", &["DKYL1", "DMAC"], code::TYPE_AND_VECTOR),
+        ("D3TE", &[], code::OK),
+        ("M6TC", &[], code::OK),
         ("P0TN", &[], code::KEYWORD_REQUIRED),
         ("P0TN", &["OPINENC"], code::OK),
         ("P0TN", &["IPINENC"], code::OK),
@@ -172,6 +188,41 @@ fn keywords_that_say_what_the_block_says_are_taken_and_others_refused() {
         .refused(&mut keys.processor, code::TOKEN_INVALID);
     let short = keys.import(&text, &[]).integer(OUTPUT_KEY_IDENTIFIER_LENGTH, 63);
     short.refused(&mut keys.processor, code::BUFFER_TOO_SMALL);
+}
+
+/// A key of HMAC has its hash from the block HM, and is for that hash alone.
+#[test]
+fn keys_of_hmac_come_in_for_the_hash_that_the_block_names() {
+    let mut keys = Keys::new();
+    let value: [u8; 40] = std::array::from_fn(|at| (0x1D * at + 5) as u8);
+    let hashes =
+        [("10", "SHA-1"), ("20", "SHA-224"), ("21", "SHA-256"), ("22", "SHA-384"), ("23", "SHA-512")];
+    for (number, hash) in hashes {
+        let text = twin::seal(Keys::value('D'), &format!("D0000M7HC00E0200HM06{number}PB0A000000"), &value);
+        let token = token(&keys.import(&text, &[]).ok(&mut keys.processor));
+        for (_, other) in hashes {
+            let asked = verb_requests::keys::hmac(&token, &[other, "ONLY"], b"a text");
+            if other != hash {
+                asked.refused(&mut keys.processor, code::KEY_USAGE);
+                continue;
+            }
+            let made = asked.ok(&mut keys.processor).bytes(wire::verb::hmac_generate::MAC_TEXT);
+            let digest = openssl::hash::MessageDigest::from_name(&hash.replace('-', "")).unwrap();
+            let key = openssl::pkey::PKey::hmac(&value).unwrap();
+            let expected =
+                openssl::sign::Signer::new(digest, &key).unwrap().sign_oneshot_to_vec(b"a text").unwrap();
+            assert_eq!(made, expected, "{hash}");
+        }
+    }
+    // Without a hash, with one that no verb takes, or too short, it does not come in.
+    for (blocks, bytes, answer) in [
+        ("E0000", 40, code::TOKEN_INVALID),
+        ("E0200HM0624PB0A000000", 40, code::TOKEN_INVALID),
+        ("E0200HM0621PB0A000000", 8, code::KEY_LENGTH_KEYWORD),
+    ] {
+        let text = twin::seal(Keys::value('D'), &format!("D0000M7HC00{blocks}"), &value[..bytes]);
+        keys.import(&text, &[]).refused(&mut keys.processor, answer);
+    }
 }
 
 /// Every character of blocks of all versions changed: refused, and what the MAC covers with one answer.
@@ -242,12 +293,8 @@ fn a_wrong_length_in_a_right_block_is_told_like_a_wrong_mac() {
             false => drop(request.ok(&mut keys.processor)),
         }
     }
-    let other = verb_requests::support::entered(
-        &mut keys.processor,
-        "IMPORTER",
-        &[],
-        &std::array::from_fn(|at| 0x31 + 7 * at as u8),
-    );
+    let value: [u8; 16] = std::array::from_fn(|at| 0x31 + 7 * at as u8);
+    let other = verb_requests::support::entered(&mut keys.processor, "IMPORTER", &[], &value);
     let text = made('B', "D0TB", 'E', 16);
     import(&text, &other, &["INTERNAL"]).refused(&mut keys.processor, code::RSA_BLOCK);
 }

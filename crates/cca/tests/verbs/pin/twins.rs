@@ -88,7 +88,7 @@ impl Numbers {
 /// Values and tokens of base keys of TDES DUKPT.
 pub fn tdes_bases(processor: &mut Processor, numbers: &mut Numbers) -> Vec<(Vec<u8>, Vec<u8>)> {
     let base = |value: Vec<u8>| {
-        let token = entered(processor, "KEYGENKY", &["UKPT"], &value[..].try_into().unwrap());
+        let token = entered(processor, "KEYGENKY", &["UKPT"], &value[..]);
         (value, token)
     };
     (0..16).map(|_| numbers.bytes(16)).map(base).collect()

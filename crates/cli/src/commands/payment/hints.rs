@@ -58,6 +58,17 @@ pub fn hint(verb: Verb, words: &[[u8; KEYWORD_BYTES]], codes: Codes, said: &Said
             "the block was changed on its way, or its protection key is another: compare check values (`cryptand key test`)"
                 .to_owned()
         }
+        code::KEY_LENGTH_KEYWORD if verb == Verb::Tr31KeyImport => {
+            "keys of this usage have another length: of B0, C0, E0 to E6 and V2 two parts (docs/keyblocks.md)".to_owned()
+        }
+        code::KEYWORD_REQUIRED if verb == Verb::Tr31KeyImport => {
+            "usage and mode mean more than one key: --as says which (docs/keyblocks.md)".to_owned()
+        }
+        code::KEY_REPLICATED => {
+            "two parts of the key are equal, so that it is as weak as a shorter one: issuer keys like that are for homes that permit weak \
+             algorithms, keys that wrap others for none"
+                .to_owned()
+        }
         code::STRENGTH => "a key goes under one that is at least as strong, and derives of such a one".to_owned(),
         code::MASTER_KEY_NOT_LOADED => "`cryptand health` says what to do".to_owned(),
         _ => format!("`cryptand verb {}` describes the verb", verb.entry().name),

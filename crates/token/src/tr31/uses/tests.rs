@@ -3,7 +3,11 @@ use crate::usage::{Side, Use, Wrapping};
 use std::collections::BTreeSet;
 
 fn letter(row: &UsageRow) -> u8 {
-    if matches!(row.meaning, Meaning::Des(..)) { b'T' } else { b'A' }
+    match row.meaning {
+        Meaning::Des(..) => b'T',
+        Meaning::Variable(VariableType::Hmac, _) => b'H',
+        Meaning::Variable(..) => b'A',
+    }
 }
 
 /// Every row: an imported block gives its key, and the key is exported under its codes unless they
@@ -16,15 +20,18 @@ fn every_row_is_tried_both_ways() {
         let is_counted =
             |other: &&UsageRow| other.point.is_none() && (other.choice == Choice::LevelOne) == is_level_one;
         let others = rows(row.usage, letter(row), row.mode).filter(is_counted);
-        let leaves = row.point.is_none() && row.mode != b'N' && others.count() == 1;
-        let refusal = if row.mode == b'N' { Refused::Codes } else { Refused::Wider };
+        let is_derived = matches!(row.choice, Choice::Derives(_));
+        let is_hmac = letter(row) == b'H';
+        let leaves =
+            row.point.is_none() && row.mode != b'N' && !is_hmac && (others.count() == 1 || is_derived);
+        let refusal = if row.mode == b'N' || is_hmac { Refused::Codes } else { Refused::Wider };
         let expected = if leaves { Ok(()) } else { Err(refusal) };
         match row.meaning {
             Meaning::Des(key_type, _) => {
                 let vector = row.vector(KeyForm::Double, true).unwrap();
                 assert!(key_type.covers(vector), "{row:?}");
                 assert!(key_type.keywords_of(vector).is_some(), "{row:?}");
-                let needs_vector = is_level_one || row.usage == *b"E1";
+                let needs_vector = is_level_one || is_derived || row.usage == *b"E1";
                 assert_eq!(may_leave(vector, row.usage, row.mode, needs_vector), expected, "{row:?}");
                 if needs_vector {
                     assert_eq!(may_leave(vector, row.usage, row.mode, false), Err(refusal), "{row:?}");
@@ -75,6 +82,7 @@ fn what_comes_back_may_not_do_more() {
     ] {
         uses.extend([Side::Sending, Side::Receiving].map(|side| Use::Wrap(side, wrapping)));
     }
+    uses.extend([Side::Sending, Side::Receiving].map(Use::ProtectBlocks));
     let codes: BTreeSet<_> = ROWS.iter().map(|row| (row.usage, row.mode)).collect();
     let (mut left, mut with_vector, mut refused) = (0, 0, 0);
     let mut vectors = vec![ControlVector::ZERO];
@@ -110,8 +118,8 @@ fn what_comes_back_may_not_do_more() {
         }
     }
     assert!(left > 100 && refused > 1000, "{left} {refused}");
-    // Keys of two steps with DMAC, DMPIN and DDATA, and with all of them, under the usages that have them.
-    assert!((5..100).contains(&with_vector), "{with_vector}");
+    // Keys of two steps with DMAC, DMPIN and DDATA, with all of them, and those of cards in personalization.
+    assert!((5..200).contains(&with_vector), "{with_vector}");
 }
 
 #[test]
@@ -133,7 +141,9 @@ fn narrowed_keys_do_not_leave_where_they_would_come_back_wider() {
     refused(des(KeyType::DKyGenKy, &["DMV"]), b"E0", b'X', Refused::Wider);
     refused(des(KeyType::OPinEnc, &[]), b"P0", b'B', Refused::Wider);
     refused(des(KeyType::OPinEnc, &[]), b"P0", b'D', Refused::Wider);
-    refused(des(KeyType::OPinEnc, &[]), b"K1", b'E', Refused::Codes);
+    refused(des(KeyType::OPinEnc, &[]), b"K1", b'E', Refused::Wider);
+    refused(des(KeyType::OKeyXlat, &[]), b"K1", b'E', Refused::Wider);
+    refused(des(KeyType::Exporter, &["KBPK"]), b"K0", b'E', Refused::Wider);
     refused(des(KeyType::DataMv, &[]), b"M1", b'G', Refused::Wider);
     refused(des(KeyType::CipherXl, &[]), b"D0", b'B', Refused::Wider);
     for (vector, usage, mode) in [
@@ -169,9 +179,10 @@ fn narrowed_keys_do_not_leave_where_they_would_come_back_wider() {
 #[test]
 fn codes_that_mean_no_key_are_refused() {
     for (usage, algorithm, mode, choice, refusal) in [
-        (b"K1", b'T', b'E', Choice::Usual, Refused::Codes),
         (b"B1", b'T', b'X', Choice::Usual, Refused::Codes),
-        (b"E5", b'T', b'X', Choice::Usual, Refused::Codes),
+        (b"E5", b'T', b'X', Choice::Usual, Refused::Choice),
+        (b"E6", b'T', b'X', Choice::Derives("DMV"), Refused::Choice),
+        (b"M7", b'A', b'C', Choice::Usual, Refused::Codes),
         (b"P0", b'T', b'B', Choice::Usual, Refused::Choice),
         (b"P0", b'T', b'E', Choice::Receiving, Refused::Choice),
         (b"V1", b'T', b'N', Choice::Usual, Refused::Choice),
@@ -184,7 +195,19 @@ fn codes_that_mean_no_key_are_refused() {
         assert_eq!(comes_as(*usage, algorithm, mode, choice), Err(refusal));
     }
     let single = comes_as(*b"P0", b'D', b'E', Choice::Usual).unwrap().vector(KeyForm::Single, true);
-    assert_eq!(single, Err(Refused::Codes));
+    assert_eq!(single, Err(Refused::Length));
+    let three = |usage: &[u8; 2], mode, choice| {
+        comes_as(*usage, b'T', mode, choice).unwrap().vector(KeyForm::Triple, true).map(ControlVector::form)
+    };
+    for (usage, mode) in [(b"C0", b'C'), (b"V2", b'V'), (b"E0", b'X'), (b"B0", b'X')] {
+        assert_eq!(three(usage, mode, Choice::Usual), Err(Refused::Length));
+    }
+    for (usage, mode) in
+        [(b"P0", b'E'), (b"K0", b'D'), (b"K1", b'E'), (b"D0", b'B'), (b"M3", b'C'), (b"V1", b'G')]
+    {
+        assert_eq!(three(usage, mode, Choice::Usual), Ok(Some(KeyForm::Triple)));
+    }
+    assert_eq!([&b"21"[..], b"24", b"2", b""].map(hash_keyword), [Some("SHA-256"), None, None, None]);
     assert!(comes_as(*b"D0", b'D', b'E', Choice::Usual).unwrap().vector(KeyForm::Single, true).is_ok());
     for row in ROWS.iter().filter(|row| row.mode == b'N') {
         assert_eq!(row.point == Some(POINT_PIN_ANY_MODE), row.choice == Choice::Generating, "{row:?}");
