@@ -15,6 +15,7 @@ use wire::tenant::{Credential, Tenant};
 use wire::verb::{RecordWriting, key_records_write as krw};
 use wire::{Label, code};
 
+mod fields;
 mod lists;
 mod newest;
 

@@ -21,6 +21,40 @@ pub(crate) struct Message<'a> {
     bytes: usize,
 }
 
+/// What is secret, and where it stands unless the role permits any place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A key of two parts, in whole blocks: else it would share a block with text of the caller's.
+    Key,
+    /// A PIN block, alone: EMV's form has a bit and zeros behind it; Visa's its length in front; MasterCard's nothing
+    /// else. Among other text a block is compared with those of all PINs.
+    PinBlock,
+}
+
+impl Place {
+    /// Length of what is secret.
+    const fn bytes(self) -> usize {
+        match self {
+            Self::Key => 2 * BLOCK_BYTES,
+            Self::PinBlock => BLOCK_BYTES,
+        }
+    }
+
+    /// Whether this place of a text, which is inside of it, is one of those.
+    fn is_in(self, text: &[u8], at: usize) -> bool {
+        const EMV: [u8; 8] = [0x80, 0, 0, 0, 0, 0, 0, 0];
+        const VISA: [u8; 7] = [0x80, 0, 0, 0, 0, 0, 0];
+        let (front, rest) = text.split_at(at);
+        let behind = &rest[self.bytes()..];
+        match (self, front) {
+            (Self::Key, _) => at.is_multiple_of(BLOCK_BYTES),
+            (Self::PinBlock, []) => behind.is_empty() || *behind == EMV,
+            (Self::PinBlock, [length]) => usize::from(*length) == self.bytes() && *behind == VISA,
+            (Self::PinBlock, _) => false,
+        }
+    }
+}
+
 /// A message enciphered, and its last block where blocks are chained.
 pub(crate) struct Enciphered {
     pub(crate) text: Text,
@@ -28,46 +62,41 @@ pub(crate) struct Enciphered {
 }
 
 impl<'a> Message<'a> {
-    /// A text with a place of `bytes`, which begins at this offset, counted from one.
+    /// A text with a place of `bytes`, which begins at this offset.
+    ///
+    /// CCA Basic Services counts from zero, this system's own programs from one. Of both places at most one is
+    /// [`Place::is_in`] a text, so either is taken; whoever may use any place counts from one.
     ///
     /// # Errors
     /// 8/25 for a text that is not whole blocks, or longer than 4,096 bytes, 8/23 for a place outside of it, or of
-    /// another length.
-    pub(crate) fn new(text: &'a [u8], offset: i64, given: i64, bytes: usize) -> Result<Self, Codes> {
+    /// another length, 8/90 for another place than these, where the role does not permit it.
+    pub(crate) fn new(
+        call: &Call<'_, '_>,
+        text: &'a [u8],
+        offset: i64,
+        given: i64,
+        place: Place,
+    ) -> Result<Self, Codes> {
         if text.is_empty() || text.len() > TEXT_BYTES_MAX || !text.len().is_multiple_of(BLOCK_BYTES) {
             return Err(code::TEXT_LENGTH);
         }
-        let at = usize::try_from(offset).ok().and_then(|offset| offset.checked_sub(1));
-        let at = at.filter(|at| at.checked_add(bytes).is_some_and(|end| end <= text.len()));
-        match at {
-            Some(at) if given == bytes as i64 => Ok(Self { text, at, bytes }),
-            _ => Err(code::OUT_OF_AREA),
-        }
-    }
-
-    /// Refuses with 8/90 a place that is not whole blocks, where the role does not permit it: what is secret would
-    /// share a block with text of the caller's.
-    pub(crate) fn check_blocks(&self, call: &Call<'_, '_>) -> Result<(), Codes> {
-        if self.at.is_multiple_of(BLOCK_BYTES) && self.bytes.is_multiple_of(BLOCK_BYTES) {
-            return Ok(());
-        }
-        call.permit(Point::SecureMessagingAnyPlace)
-    }
-
-    /// Refuses with 8/90 what is none of the forms of a PIN block alone, where the role does not permit it: EMV's, a
-    /// bit and zeros behind it; Visa's, with its length in front; MasterCard's, nothing else. Among other text a block
-    /// is compared with those of all PINs.
-    pub(crate) fn check_standard(&self, call: &Call<'_, '_>) -> Result<(), Codes> {
-        const EMV: [u8; 8] = [0x80, 0, 0, 0, 0, 0, 0, 0];
-        const VISA: [u8; 7] = [0x80, 0, 0, 0, 0, 0, 0];
-        let (front, rest) = self.text.split_at(self.at);
-        let behind = &rest[self.bytes..];
-        let is_standard = match front {
-            [] => behind.is_empty() || *behind == EMV,
-            [length] => usize::from(*length) == self.bytes && *behind == VISA,
-            _ => false,
+        let bytes = place.bytes();
+        let from_zero = usize::try_from(offset).ok().filter(|_| given == bytes as i64);
+        let from_zero = from_zero.ok_or(code::OUT_OF_AREA)?;
+        let is_inside = |at: &usize| at.checked_add(bytes).is_some_and(|end| end <= text.len());
+        let from_one = from_zero.checked_sub(1).filter(is_inside);
+        let from_zero = Some(from_zero).filter(is_inside);
+        let is_usual = |at: &usize| place.is_in(text, *at);
+        let permitted = call.permit(Point::SecureMessagingAnyPlace);
+        let at = match permitted {
+            Ok(()) => from_one,
+            Err(_) => from_one.filter(is_usual).or(from_zero.filter(is_usual)),
         };
-        if is_standard { Ok(()) } else { call.permit(Point::SecureMessagingAnyPlace) }
+        match (at, from_one.or(from_zero)) {
+            (Some(at), _) => Ok(Self { text, at, bytes }),
+            (None, None) => Err(code::OUT_OF_AREA),
+            (None, Some(_)) => Err(permitted.err().unwrap_or(code::OUT_OF_AREA)),
+        }
     }
 
     /// Enciphers the text with this in its place, as a chain behind the vector, or each block by itself.

@@ -1,12 +1,12 @@
 //! Secure_Messaging_for_Keys (CSNBSKY): enciphers a text of the caller's, into which a key of double length is written,
 //! under a session key (SECMSG with SMKEY).
 //!
-//! The key must be one that may be exported (8/39). The key overwrites 16 bytes of the text at an offset that is
-//! counted from one. They must be whole blocks, unless the role permits any place. Keys of external tokens are refused
-//! (8/47), so the field of their key-encrypting key is ignored.
+//! The key must be one that may be exported (8/39). The key overwrites 16 bytes of the text, which are whole blocks:
+//! the offset is counted from zero or from one. In a role that permits any place it is counted from one. Keys of
+//! external tokens are refused (8/47), so the field of their key-encrypting key is ignored.
 
 use crate::call::{Call, Reply, Verdict};
-use crate::chip::message::Message;
+use crate::chip::message::{Message, Place};
 use crate::ground::Algorithm;
 use crate::key::exchange::exportable;
 use token::usage::Use;
@@ -20,8 +20,7 @@ const KEY_BYTES: usize = 16;
 pub(crate) async fn secure_messaging_for_keys(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let (offset, length) = (request.key_offset, request.key_offset_field_length);
-    let message = Message::new(request.clear_text, offset, length, KEY_BYTES)?;
-    message.check_blocks(&call)?;
+    let message = Message::new(&call, request.clear_text, offset, length, Place::Key)?;
     let vector = match request.mode {
         MessageMode::Cbc => Some(*request.initialization_vector.ok_or(code::INVALID_PARAMETER)?),
         MessageMode::Ecb => None,

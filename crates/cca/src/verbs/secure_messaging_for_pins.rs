@@ -2,12 +2,12 @@
 //! session key (SECMSG with SMPIN).
 //!
 //! The PIN comes in a block of the input profile, and goes into one of the output profile as by
-//! Encrypted_PIN_Translate: what that refuses is refused here. The block overwrites 8 bytes of the text at an offset
-//! that is counted from one. The text has one of the forms in which chip cards take a PIN block, unless the role
-//! permits any.
+//! Encrypted_PIN_Translate: what that refuses is refused here. The block overwrites 8 bytes of the text, which has one
+//! of the forms in which chip cards take a PIN block: the offset is counted from zero or from one. In a role that
+//! permits any form it is counted from one.
 
 use crate::call::{Call, Reply, Verdict};
-use crate::chip::message::Message;
+use crate::chip::message::{Message, Place};
 use crate::ground::Algorithm;
 use crate::pin::form::Form;
 use crate::pin::{self, rules};
@@ -31,8 +31,7 @@ pub(crate) async fn secure_messaging_for_pins(call: Call<'_, '_>, reply: &mut Re
     let to = Form::made(&call, request.out_pin_profile, request.out_pan_data, 0)?;
     rules::check_reformat(&call, &from, &to)?;
     let (offset, length) = (request.pin_offset, request.pin_offset_field_length);
-    let message = Message::new(request.clear_text, offset, length, pin::BLOCK_BYTES)?;
-    message.check_standard(&call)?;
+    let message = Message::new(&call, request.clear_text, offset, length, Place::PinBlock)?;
     let (block_field, session_field) = (request.in_pin_enc_key_id, request.secmsg_key);
     let usage = Use::PinBlockIn(PinBlockIn::Reformat);
     let opening = call.key(block_field)?.of(Algorithm::Des)?.for_use(usage)?;

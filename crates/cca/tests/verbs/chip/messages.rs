@@ -31,6 +31,9 @@ fn a_key_goes_into_a_message_whole_where_it_may_leave() {
     let mut clear = text;
     clear[8..24].copy_from_slice(&OTHER_ISSUER);
     let key = entered(&mut processor, "MAC", &["DOUBLE"], &OTHER_ISSUER);
+    let request = message_of_key(&key, &chips.key_messages, &[], &text, 8).points(role);
+    let reply = request.ok(&mut processor);
+    assert_eq!(reply.bytes(secure_messaging_for_keys::CIPHER_TEXT), cbc(&clear), "counted from zero");
     let request = message_of_key(&key, &chips.key_messages, &[], &text, 9).points(role);
     let reply = request.ok(&mut processor);
     assert_eq!(reply.bytes(secure_messaging_for_keys::CIPHER_TEXT), cbc(&clear));
@@ -83,10 +86,13 @@ fn a_pin_goes_into_the_forms_of_chip_cards_alone() {
     let request = |words: &[&str], text: &[u8], offset: i64| {
         message_of_pin((&inbound, &chips.pin_messages), words, &block, ["ISO-0", "ISO-0"], text, offset)
     };
-    for (text, offset) in [(&emv[..], 1), (&visa, 2), (&[0; 8], 1)] {
+    // The offset is counted from zero, as CCA Basic Services says, or from one.
+    let places =
+        [(&emv[..], 1, 0), (&emv, 0, 0), (&visa, 2, 1), (&visa, 1, 1), (&[0; 8], 1, 0), (&[0; 8], 0, 0)];
+    for (text, offset, at) in places {
         let reply = request(&[], text, offset).points(role).ok(&mut processor);
         let mut message = text.to_vec();
-        message[offset as usize - 1..][..8].copy_from_slice(&clear);
+        message[at..][..8].copy_from_slice(&clear);
         assert_eq!(reply.bytes(secure_messaging_for_pins::CIPHER_TEXT), cbc(&message));
         let words = ["TDES-ECB", "CLEARPIN"];
         let reply = request(&words, text, offset).points(role).ok(&mut processor);
@@ -98,7 +104,7 @@ fn a_pin_goes_into_the_forms_of_chip_cards_alone() {
     let any = with(&[Point::SecureMessagingForPins, Point::SecureMessagingAnyPlace]);
     for (text, offset) in [
         (&emv[..], 2),
-        (&visa, 1),
+        (&visa, 3),
         (&[0; 8], 1),
         (&[0; 16], 9),
         (&[7; 24], 4),
@@ -108,6 +114,15 @@ fn a_pin_goes_into_the_forms_of_chip_cards_alone() {
             request(&[], text, offset).points(role).refused(&mut processor, code::ACCESS_DENIED);
         }
         request(&[], text, offset).points(any).ok(&mut processor);
+    }
+    // Whoever may use any place counts from one.
+    let reply = request(&[], &visa, 1).points(any).ok(&mut processor);
+    let message = [&clear[..], &visa[8..]].concat();
+    assert_eq!(reply.bytes(secure_messaging_for_pins::CIPHER_TEXT), cbc(&message));
+    request(&[], &emv, 0).points(any).refused(&mut processor, code::OUT_OF_AREA);
+    for offset in [-1, 3, 9, 10, i64::MAX, i64::MIN] {
+        let codes = if offset == 3 || offset == 9 { code::ACCESS_DENIED } else { code::OUT_OF_AREA };
+        request(&[], &emv, offset).points(role).refused(&mut processor, codes);
     }
     for words in [["AES-CBC"], ["AES-ECB"], ["SELFENC"]] {
         request(&words, &emv, 1).points(role).refused(&mut processor, code::KEYWORD);
