@@ -170,7 +170,7 @@ pub enum Command {
     /// Make and verify card verification values; join their keys
     #[command(subcommand)]
     Cvv(Cvv),
-    /// Derive keys of chip cards; cryptograms, and MACs of scripts
+    /// Derive keys of chip cards; cryptograms, MACs of scripts, changes of PINs
     #[command(subcommand)]
     Emv(Emv),
     /// Ask for certificates of keys on cards, and check chains

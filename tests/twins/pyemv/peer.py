@@ -14,7 +14,7 @@ def card(option, issuer, pan, sequence):
     return derive(unhex(issuer), pan, sequence)
 
 
-def transaction(scheme, option, issuer, other, pan, sequence, counter, number, text, code, update, own):
+def transaction(scheme, filling, option, issuer, other, pan, sequence, counter, number, text, code, update, own):
     key = card(option, issuer, pan, sequence)
     counter, number, text = unhex(counter), unhex(number), unhex(text)
     padding = ac.PaddingType.EMV
@@ -28,6 +28,10 @@ def transaction(scheme, option, issuer, other, pan, sequence, counter, number, t
         session = kd.derive_emv2000_tree_sk(key, counter, height=16, branch_factor=2)
     else:
         session = kd.derive_emv2000_tree_sk(key, counter, height=8, branch_factor=4)
+    if filling == "NONE":
+        # What is whole blocks already gets no zeros.
+        assert len(text) % 8 == 0
+    padding = {"-": padding, "ZEROS": ac.PaddingType.VISA, "BIT": ac.PaddingType.EMV, "NONE": ac.PaddingType.VISA}[filling]
     cryptogram = ac.generate_ac(session, text, padding)
     if scheme == "CSK2":
         response = ac.generate_arpc_2(session, cryptogram, unhex(update), unhex(own)) + bytes(4)
@@ -50,6 +54,17 @@ def pin(issuer, other, pan, sequence, counter, new, current):
     return sm.encrypt_command_data(key, block, sm.EncryptionType.VISA).hex()
 
 
+def change(issuer, pan, sequence, method, session, given, new):
+    key = card("A", issuer, pan, sequence)
+    if session == "CSK":
+        key = kd.derive_common_sk(key, unhex(given))
+    else:
+        height, branches = {"TREE2": (16, 2), "TREE4": (8, 4)}[session]
+        key = kd.derive_emv2000_tree_sk(key, unhex(given), height=height, branch_factor=branches)
+    block = sm.format_iso9564_2_pin_block(new)
+    return sm.encrypt_command_data(key, block, sm.EncryptionType[method]).hex()
+
+
 def data(key, method, text):
     return sm.encrypt_command_data(unhex(key), unhex(text), sm.EncryptionType[method]).hex()
 
@@ -59,7 +74,7 @@ def cvc3(key, track, counter, number):
     return cvv.generate_cvc3(unhex(key), unhex(track), unhex(counter), unhex(number)).zfill(5)
 
 
-OPERATIONS = {function.__name__: function for function in (transaction, script, pin, data, cvc3)}
+OPERATIONS = {function.__name__: function for function in (transaction, script, pin, change, data, cvc3)}
 for line in sys.stdin:
     operation, *fields = line.split()
     print(OPERATIONS[operation](*fields))

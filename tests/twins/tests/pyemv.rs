@@ -114,10 +114,13 @@ fn cryptograms_are_verified_and_answered_as_by_pyemv() {
         for _ in 0..count {
             let (key, other) = (random.below(above.len()), random.below(above.len()));
             let ((pan, sequence), option) = (card(&mut random), random.pick(&["A", "B"]));
+            let filling = random.pick(&["-", "-", "ZEROS", "BIT", "NONE"]);
             let length = 1 + random.below(60);
+            let length = if filling == "NONE" { length.next_multiple_of(8) } else { length };
             let text = random.bytes(length);
             let own = random.below(9);
             let case = Case {
+                filling,
                 key,
                 other,
                 option,
@@ -149,6 +152,8 @@ fn cryptograms_are_verified_and_answered_as_by_pyemv() {
 
 /// A transaction.
 struct Case {
+    /// How the text is filled, where it is not said by the scheme.
+    filling: &'static str,
     key: usize,
     other: usize,
     option: &'static str,
@@ -167,6 +172,7 @@ impl Case {
         let fields = [
             "transaction".to_owned(),
             scheme.to_owned(),
+            self.filling.to_owned(),
             self.option.to_owned(),
             hex(&keys[self.key].value),
             hex(&keys[self.other].value),
@@ -184,7 +190,13 @@ impl Case {
 
     fn request(&self, scheme: &str, words: &[&str], keys: &[Key], cryptogram: [u8; 8]) -> Request {
         let option = if self.option == "A" { "OPTION-A" } else { "OPTION-B" };
-        let words = [&["VERGEN", "APPANSEQ", option], words].concat();
+        let filling: &[&str] = match self.filling {
+            "ZEROS" => &["PADZEROS"],
+            "BIT" => &["PADBIT"],
+            "NONE" => &["PADNONE"],
+            _ => &[],
+        };
+        let words = [&["VERGEN", "APPANSEQ", option], words, filling].concat();
         let is_second = scheme == "CSK2";
         let asked = Asked {
             words: &words,
@@ -283,6 +295,43 @@ fn pin_changes_are_those_of_pyemv() {
         }
         let reply = chip::pin_change(tokens, &[word], &data, (&block(&new), &before)).ok(&mut processor);
         assert_ne!(reply.bytes(pin_change_unblock::OUTPUT_PIN_MESSAGE), found);
+    }
+}
+
+/// Blocks of ISO-2, as cards of EMV and MasterCard take them.
+#[test]
+fn pin_changes_in_blocks_of_iso_2_are_those_of_pyemv() {
+    let mut random = Random(0x656D_765F_6932);
+    let mut processor = support::processor();
+    let issuers = keys(&mut processor, &mut random, "DKYGENKY", &["DKYL0", "DMPIN"]);
+    let inbound = support::entered(&mut processor, "IPINENC", &[], &chip::OTHER_ISSUER);
+    let (mut cases, mut lines) = (Vec::new(), Vec::new());
+    for number in 0..each() {
+        let key = random.below(issuers.len());
+        let (pan, sequence) = card(&mut random);
+        let length = 4 + random.below(9);
+        let new = digits(&mut random, length);
+        // The trees take pyemv long.
+        let (method, words, session) = match number % 8 {
+            0 => ("EMV", ["ISO2-EMV", "TDESEMV2"], "TREE2"),
+            1 => ("EMV", ["ISO2-EMV", "TDESEMV4"], "TREE4"),
+            2..=4 => ("EMV", ["ISO2-EMV", "EMVCSK"], "CSK"),
+            _ => ("MASTERCARD", ["ISO2-MC", "EMVCSK"], "CSK"),
+        };
+        let given = random.bytes(if session == "CSK" { 8 } else { 2 });
+        let value = hex(&issuers[key].value);
+        lines.push(format!("change {value} {pan} {sequence} {method} {session} {} {new}", hex(&given)));
+        cases.push((key, words, [&blocks(&pan, &sequence)[..], &given].concat(), new));
+    }
+    let block = |pin: &str| pin::under(&chip::OTHER_ISSUER, &pin::iso0(pin, "401234567890"));
+    for (((key, words, data, new), said), number) in cases.iter().zip(said(&lines)).zip(0..) {
+        let tokens = [&[][..], &issuers[*key].token, &inbound, &[]];
+        let reply = chip::pin_change(tokens, words, data, (&block(new), &[])).ok(&mut processor);
+        assert_eq!(reply.bytes(pin_change_unblock::OUTPUT_PIN_MESSAGE), unhex(&said), "{}", lines[number]);
+        let mut data = data.clone();
+        data[16] ^= 2;
+        let reply = chip::pin_change(tokens, words, &data, (&block(new), &[])).ok(&mut processor);
+        assert_ne!(reply.bytes(pin_change_unblock::OUTPUT_PIN_MESSAGE), unhex(&said));
     }
 }
 

@@ -7,6 +7,9 @@
 //! | MC (M/CHIP 2.1) | of the session: counter and unpredictable number | a bit | the card's, of the issuer's key for responses where there is one |
 //! | EMV | of the session: TDESEMV2 (the default), TDESEMV4, EMVCSK | a bit | the same |
 //!
+//! PADZEROS, PADBIT and PADNONE fill the text otherwise: with zeros up to whole blocks, with a bit and zeros, or not at
+//! all, for a text that is whole blocks as it comes (8/25).
+//!
 //! VERARQC and VERGEN answer 4/1 for a wrong cryptogram, VERGEN without a response; both take the same steps as for a
 //! right one. METHOD-1, the default: the response is of the cryptogram and the response code; METHOD-2: of the
 //! cryptogram, the status update of the card, which stands in place of the code, and up to eight bytes of the issuer's
@@ -15,7 +18,8 @@
 //! GENARPC makes a response to any data: the card's key enciphers blocks of the caller's choice, among them the two
 //! that form a session key. Only roles that name GENARPC have it; VERGEN enciphers cryptograms of the card alone.
 //!
-//! The keywords EMVCSK, OPTION-A (the default), OPTION-B, METHOD-1 and METHOD-2 are this system's.
+//! The keywords EMVCSK, OPTION-A (the default), OPTION-B, METHOD-1, METHOD-2, PADZEROS, PADBIT and PADNONE are this
+//! system's.
 
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::{card, issuer};
@@ -27,12 +31,14 @@ use payments::emv::cryptogram::{METHOD_2_BYTES, method_1, method_2};
 use payments::emv::session_key::{self, Tree};
 use payments::emv::{Padding, padded, verifies};
 use token::derivation::Derived;
-use wire::code;
 use wire::verb::emv_transaction::{Answer, Request};
-use wire::verb::{EmvAction, EmvResponse, EmvScheme, EmvSession};
+use wire::verb::{EmvAction, EmvPadding, EmvResponse, EmvScheme, EmvSession};
+use wire::{Codes, code};
+use zeroize::Zeroizing;
 
 /// Longest text of a cryptogram in bytes.
 const TEXT_BYTES_MAX: usize = 1024;
+const BLOCK_BYTES: usize = 8;
 
 /// Answers whether the cryptogram is right, and with the response.
 pub(crate) async fn emv_transaction(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -45,8 +51,7 @@ pub(crate) async fn emv_transaction(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     if text.len() > TEXT_BYTES_MAX || text.is_empty() == verifies_it {
         return Err(code::TEXT_LENGTH.into());
     }
-    let padding = if request.scheme == EmvScheme::Visa { Padding::Zeros } else { Padding::Bit };
-    let message = verifies_it.then(|| padded(text, padding));
+    let message = if verifies_it { Some(message(&request)?) } else { None };
     let response = if responds { Some(response(&request)?) } else { None };
     if !matches!(response, Some(ResponseOf::Message(_))) && !request.reserved1.is_empty() {
         return Err(code::RESERVED_LENGTH.into());
@@ -97,6 +102,23 @@ pub(crate) async fn emv_transaction(call: Call<'_, '_>, reply: &mut Reply<'_, '_
         arpc: (is_right && responds).then_some(&*made.response),
     })?;
     Ok(if is_right { age.codes() } else { code::VERIFICATION_FAILED })
+}
+
+/// The text of the cryptogram in whole blocks.
+///
+/// # Errors
+/// 8/25 for a text that is to be taken as it comes and is not whole blocks.
+fn message(request: &Request<'_>) -> Result<Zeroizing<Vec<u8>>, Codes> {
+    let text = request.cryptogram_info;
+    let padding = match (request.padding, request.scheme) {
+        (Some(EmvPadding::None), _) if text.len().is_multiple_of(BLOCK_BYTES) => {
+            return Ok(Zeroizing::new(text.to_vec()));
+        }
+        (Some(EmvPadding::None), _) => return Err(code::TEXT_LENGTH),
+        (Some(EmvPadding::Zeros), _) | (None, EmvScheme::Visa) => Padding::Zeros,
+        (Some(EmvPadding::Bit), _) | (None, EmvScheme::MasterCard | EmvScheme::Emv) => Padding::Bit,
+    };
+    Ok(padded(text, padding))
 }
 
 /// The derivation of the cryptogram's key from the card's key.

@@ -1,15 +1,18 @@
-//! PIN_Change_Unblock (CSNBPCU): the data of a command that gives a chip card a new PIN, as Visa's cards take them.
+//! PIN_Change_Unblock (CSNBPCU): the data of a command that gives a chip card a new PIN.
 //!
-//! | keyword | block |
-//! |---|---|
-//! | VISAPCU1 | the new PIN, XORed with part of the card's key for cryptograms |
-//! | VISAPCU2 | that, XORed with the PIN that was there before |
+//! | keyword | block | enciphered |
+//! |---|---|---|
+//! | VISAPCU1 | the new PIN, XORed with part of the card's key for cryptograms | with its length in front, a bit and zeros behind, each block by itself: 16 bytes |
+//! | VISAPCU2 | that, XORed with the PIN that was there before | the same |
+//! | ISO2-EMV | the new PIN, in a block of ISO-2 | with a bit and zeros behind, chained behind zeros: 16 bytes |
+//! | ISO2-MC | the same | alone: 8 bytes |
 //!
 //! The card's keys are derived from the first 16 bytes of the data, as Diversified_Key_Generate does: the key of
 //! cryptograms under the authentication key (DKYGENKY with DMAC), the session key under the other key (DMPIN) with the
-//! rest of the data. The block with its length in front and padding behind it is enciphered block by block: 16 bytes.
+//! rest of the data: counter and vector, or with EMVCSK the eight bytes of the request cryptogram. A block of ISO-2 is
+//! of the PIN alone, so the authentication key is then left out (8/21).
 //! The PINs come in blocks under IPINENC keys, or where the role permits it OPINENC keys, with the usage REFORMAT; the
-//! profile of the output is the keyword, NONE and blanks.
+//! profile of the output is the keyword, NONE and blanks. EMVCSK, ISO2-EMV and ISO2-MC are this system's.
 
 use super::diversified_key_generate::session;
 use crate::call::{Call, Reply, Verdict};
@@ -23,29 +26,44 @@ use crate::pin::{self, rules};
 use crate::wipe::Text;
 use engine::{CipherAlgorithm, CipherDirection, Mode};
 use payments::Mask;
-use payments::emv::script::{self, visa_pin_block};
+use payments::emv::script::{self, iso2_pin_block, visa_pin_block};
 use token::derivation::Derived;
 use token::usage::{PinBlockIn, PinBlockOut, Use};
-use wire::code;
 use wire::point::Point;
 use wire::verb::pin_change_unblock::{Answer, Request};
 use wire::verb::{Diversification, PinChange, PinChangeSession};
+use wire::{Codes, code};
 
-/// Length of the enciphered output in bytes.
-const MESSAGE_BYTES: usize = 16;
+/// How a block is laid out for the card, and enciphered.
+fn script_method(method: PinChange) -> Result<script::Method, Codes> {
+    match method {
+        PinChange::Visa | PinChange::VisaOfCurrent => Ok(script::Method::Visa),
+        PinChange::Iso2 => Ok(script::Method::Emv),
+        PinChange::Iso2MasterCard => Ok(script::Method::MasterCard),
+        PinChange::AmexOfCurrent | PinChange::Amex | PinChange::Emv => Err(code::KEYWORD),
+    }
+}
 
 /// Answers with the enciphered data.
 pub(crate) async fn pin_change_unblock(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
-    check_output(&request)?;
+    let method = script_method(request.method)?;
+    check_output(&request, method)?;
+    let is_visa = method == script::Method::Visa;
+    if !is_visa && !request.authentication_master_key.is_empty() {
+        return Err(code::INVALID_PARAMETER.into());
+    }
     let data = request.key_generation_data;
-    let process = match request.session {
-        PinChangeSession::Counter => Diversification::Counter,
-        PinChangeSession::TreeTwo => Diversification::TreeTwo,
-        PinChangeSession::TreeFour => Diversification::TreeFour,
+    let session = match request.session {
+        PinChangeSession::Counter => session(Diversification::Counter, data)?,
+        PinChangeSession::TreeTwo => session(Diversification::TreeTwo, data)?,
+        PinChangeSession::TreeFour => session(Diversification::TreeFour, data)?,
+        PinChangeSession::Common => {
+            let cryptogram = data.get(16..).and_then(|rest| rest.try_into().ok());
+            Session::Common(cryptogram.ok_or(code::TEXT_LENGTH)?)
+        }
         PinChangeSession::Aes => return Err(code::KEYWORD.into()),
     };
-    let session = session(process, data)?;
     let blocks = *data.first_chunk().ok_or(code::TEXT_LENGTH)?;
     let new = Form::read(&call, request.new_ref_pin_profile, request.new_ref_pan_data, None)?;
     let current = Current::of(&call, &request)?;
@@ -55,25 +73,31 @@ pub(crate) async fn pin_change_unblock(call: Call<'_, '_>, reply: &mut Reply<'_,
         request.new_ref_pin_key,
         request.current_ref_pin_key,
     ];
-    let authentication = issuer::open(call, fields[0], Derived::Mac)?;
+    let authentication = if is_visa { Some(issuer::open(call, fields[0], Derived::Mac)?) } else { None };
     let encipherment = issuer::open(call, fields[1], Derived::PinMessages)?;
     let new_opening = open_pin(call, fields[2])?;
     let current_opening = if current.is_some() { Some(open_pin(call, fields[3])?) } else { None };
-    let (authentication, encipherment, new_key) =
-        (authentication.await, encipherment.await, new_opening.await);
+    let authentication = match authentication {
+        Some(opening) => Some(opening.await?),
+        None => None,
+    };
+    let (encipherment, new_key) = (encipherment.await, new_opening.await);
     let current_key = match current_opening {
         Some(opening) => Some(opening.await?),
         None => None,
     };
-    let (authentication, encipherment, new_key) = (authentication?, encipherment?, new_key?);
+    let (encipherment, new_key) = (encipherment?, new_key?);
     let renewed = (
-        authentication.renew(call, fields[0])?,
+        authentication.as_ref().map(|key| key.renew(call, fields[0])).transpose()?,
         encipherment.renew(call, fields[1])?,
         new_key.renew(call, fields[2])?,
         current_key.as_ref().map(|key| key.renew(call, fields[3])).transpose()?,
     );
     let key_of = |issuer, session| Derive::Diversify(Box::new(Diversify { issuer, blocks, session }));
-    let card = call.ask(key_of(issuer::checked(&call, &authentication.secret)?, Session::Card));
+    let card = match &authentication {
+        Some(key) => Some(call.ask(key_of(issuer::checked(&call, &key.secret)?, Session::Card))),
+        None => None,
+    };
     let message = call.ask(key_of(issuer::checked(&call, &encipherment.secret)?, session));
     let clear =
         pin::cipher(call, &new_key.secret, CipherDirection::Decipher, request.new_ref_pin_block).await?;
@@ -85,23 +109,36 @@ pub(crate) async fn pin_change_unblock(call: Call<'_, '_>, reply: &mut Reply<'_,
         is_right = is_right.and(is_block);
         current_pin = Some(found);
     }
-    let (card, message) = (card.await.key()?, message.await.key()?);
-    let left = card.first_chunk().ok_or(code::SELF_CHECK)?;
+    let card = match card {
+        Some(card) => Some(card.await.key()?),
+        None => None,
+    };
+    let message = message.await.key()?;
     // No card takes a shorter or longer PIN.
     is_right = is_right.and(new_pin.has_at_least(4)).and(at_most_twelve(&new_pin));
-    let block = visa_pin_block(left, &new_pin, current_pin.as_ref());
-    let clear = script::Method::Visa.clear(&block[..]).ok_or(code::SELF_CHECK)?;
+    let block = match &card {
+        Some(card) => {
+            let left = card.first_chunk().ok_or(code::SELF_CHECK)?;
+            visa_pin_block(left, &new_pin, current_pin.as_ref())
+        }
+        None => iso2_pin_block(&new_pin),
+    };
+    let clear = method.clear(&block[..]).ok_or(code::SELF_CHECK)?;
     let asked = Cipher {
         algorithm: CipherAlgorithm::Tdes2,
         rule: KeyRule::Chosen,
-        mode: Mode::Ecb,
+        mode: if method.is_chained() { Mode::Cbc } else { Mode::Ecb },
         direction: CipherDirection::Encipher,
         key: message,
         chain: [0; 16],
         data: Text::from(&clear[..]),
     };
     let done = call.ask(asked).await?;
-    let tokens = (renewed.0.token().await?, renewed.1.token().await?, renewed.2.token().await?);
+    let authentication_token = match renewed.0 {
+        Some(renewed) => renewed.token().await?,
+        None => None,
+    };
+    let tokens = (renewed.1.token().await?, renewed.2.token().await?);
     let current_token = match renewed.3 {
         Some(renewed) => renewed.token().await?,
         None => None,
@@ -109,23 +146,23 @@ pub(crate) async fn pin_change_unblock(call: Call<'_, '_>, reply: &mut Reply<'_,
     if !is_right.holds() {
         return Err(rules::wrong_block(&call).into());
     }
-    let ages = [Some(authentication.age), Some(encipherment.age), Some(new_key.age)];
-    let age = ages.into_iter().chain([current_key.map(|key| key.age)]).flatten().max();
+    let others = [authentication.map(|key| key.age), current_key.map(|key| key.age)];
+    let age = others.into_iter().flatten().fold(encipherment.age.max(new_key.age), Ord::max);
     reply.write(Answer {
-        authentication_master_key: tokens.0.as_deref(),
-        issuer_master_key: tokens.1.as_deref(),
-        new_ref_pin_key: tokens.2.as_deref(),
+        authentication_master_key: authentication_token.as_deref(),
+        issuer_master_key: tokens.0.as_deref(),
+        new_ref_pin_key: tokens.1.as_deref(),
         current_ref_pin_key: current_token.as_deref(),
         output_pin_message: Some(&done.data),
     })?;
-    Ok(age.map_or(code::OK, |age| age.codes()))
+    Ok(age.codes())
 }
 
 /// Refuses an output profile other than the keyword, NONE and blanks, and an output field that is too short.
 ///
 /// # Errors
 /// 8/106, 8/107, 8/108, 8/72.
-fn check_output(request: &Request<'_>) -> Result<(), Refusal> {
+fn check_output(request: &Request<'_>, method: script::Method) -> Result<(), Refusal> {
     let profile = request.output_pin_profile.as_chunks::<8>().0;
     if profile[0] != request.method.keyword().word.to_be_bytes() {
         return Err(code::PIN_FORMAT.into());
@@ -136,7 +173,8 @@ fn check_output(request: &Request<'_>) -> Result<(), Refusal> {
     if profile[2] != [b' '; 8] {
         return Err(code::PAD_DIGIT.into());
     }
-    Ok(request.output_pin_message.holds(MESSAGE_BYTES)?)
+    let is_alone = method == script::Method::MasterCard;
+    Ok(request.output_pin_message.holds(if is_alone { pin::BLOCK_BYTES } else { 2 * pin::BLOCK_BYTES })?)
 }
 
 /// The block of the current PIN, with its format.
@@ -146,7 +184,7 @@ struct Current<'a> {
 }
 
 impl<'a> Current<'a> {
-    /// The current PIN of a request; `None` with VISAPCU1, which ignores its fields.
+    /// The current PIN of a request; `None` with other keywords than VISAPCU2, which ignore its fields.
     ///
     /// # Errors
     /// As [`Form::read`]; 8/21 for a missing field.

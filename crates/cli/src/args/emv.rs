@@ -24,6 +24,13 @@ pub enum Emv {
     /// EMV does (common session key), of one of level 1.
     #[command(after_help = EXAMPLES)]
     ScriptMac(Box<ScriptMac>),
+    /// Make the enciphered data of a command that gives a card a new PIN
+    ///
+    /// The PIN comes in a block of ISO-0 or ISO-3, and nobody sees it. Visa's cards take it XORed with a part of their
+    /// key for cryptograms (--cryptograms), with --counter; those of EMV and MasterCard in a block of ISO-2, with
+    /// --arqc. script-mac makes the MAC of the whole command.
+    #[command(after_help = EXAMPLES)]
+    PinChange(Box<PinChange>),
 }
 
 /// A card.
@@ -53,6 +60,17 @@ pub enum CardOption {
     A,
     /// Of all digits, by SHA-1
     B,
+}
+
+/// How data are filled to whole blocks of eight bytes.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Padding {
+    /// With zeros, unless they are whole blocks already
+    Zeros,
+    /// With a bit and zeros (80 00 ...), always
+    Bit,
+    /// Not at all: they are whole blocks, as the card padded them
+    None,
 }
 
 /// What a card's master key is for.
@@ -117,6 +135,9 @@ pub struct Arqc {
     /// File with the data that the cryptogram is of, as bytes (- for standard input)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub data: PathBuf,
+    /// How the data are filled; by default with zeros for Visa, with a bit and zeros for others
+    #[arg(long, value_enum, value_name = "PADDING")]
+    pub padding: Option<Padding>,
     /// The cryptogram: 16 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     pub arqc: String,
@@ -155,6 +176,50 @@ pub struct ScriptMac {
     pub command: PathBuf,
 }
 
+/// `cryptand emv pin-change`.
+#[derive(Args, Debug)]
+pub struct PinChange {
+    /// Label of the issuer's key for enciphered data: a DKYGENKY key of level 0 for PINs
+    pub issuer: String,
+    #[command(flatten)]
+    pub card: Card,
+    /// By whose rules the card takes it
+    #[arg(long, value_enum, default_value = "emv")]
+    pub scheme: Scheme,
+    /// The cryptogram that the session of EMV or MasterCard is of: 16 hexadecimal digits, one more for each command
+    #[arg(long, value_name = "HEX")]
+    pub arqc: Option<String>,
+    /// Transaction counter (ATC) of Visa's session, or of the trees: 4 hexadecimal digits
+    #[arg(long, value_name = "HEX", conflicts_with = "arqc")]
+    pub counter: Option<String>,
+    /// Label of the issuer's key for cryptograms, for Visa
+    #[arg(long, value_name = "LABEL")]
+    pub cryptograms: Option<String>,
+    /// Block of ISO-0 with the new PIN: 16 hexadecimal digits
+    #[arg(long, value_name = "HEX")]
+    pub block: String,
+    /// Label of the key that the blocks are under
+    #[arg(long, value_name = "LABEL")]
+    pub block_key: String,
+    /// Block of ISO-0 with the PIN that the card has now, where Visa's card takes both
+    #[arg(long, value_name = "HEX")]
+    pub current_block: Option<String>,
+    /// Format of the blocks
+    #[arg(long, value_enum, default_value = "iso-0", value_name = "FORMAT")]
+    pub format: ChangedFormat,
+}
+
+/// Formats of blocks that a new PIN comes in.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangedFormat {
+    /// ISO 9564-1, format 0
+    #[value(name = "iso-0")]
+    Iso0,
+    /// ISO 9564-1, format 3
+    #[value(name = "iso-3")]
+    Iso3,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   cryptand key generate EMV.AC --type tdes-dkygenky --usage DKYL1,DMAC
@@ -163,4 +228,7 @@ Examples:
       --data transaction.bin --arqc 0123456789ABCDEF --response-code 00
   cryptand emv script-mac EMV.AC --pan 4012345678901234 --arqc 0123456789ABCDEF \\
       --command script.bin
+  cryptand key generate EMV.PIN --type tdes-dkygenky --usage DKYL0,DMPIN
+  cryptand emv pin-change EMV.PIN --pan 4012345678901234 --arqc 0123456789ABCDEF \\
+      --block 1B9C1845EB993A7A --block-key PINS.IN
 ";

@@ -1,10 +1,12 @@
-//! `cryptand emv`: keys of chip cards, their cryptograms, and MACs of scripts, by the verbs for them.
+//! `cryptand emv`: keys of chip cards, their cryptograms, MACs of scripts and changes of PINs, by the verbs for them.
+
+mod pin_change;
 
 use super::payment::call::Taken;
 use super::payment::fields::{digits as decimals, label, pan};
 use super::payment::hints::{Said, hint};
 use super::verb;
-use crate::args::emv::{Arqc, Card, CardKey, CardOption, CardUse, Emv, Scheme, ScriptMac};
+use crate::args::emv::{Arqc, Card, CardKey, CardOption, CardUse, Emv, Padding, Scheme, ScriptMac};
 use crate::failure::Failure;
 use crate::output::{print, print_json, write_new};
 use crate::session;
@@ -32,6 +34,7 @@ pub fn run(asked: Option<&Path>, order: &Emv) -> Result<(), Failure> {
         Emv::CardKey(typed) => card_key(&session::connect(asked)?, typed),
         Emv::Arqc(typed) => arqc(asked, typed),
         Emv::ScriptMac(typed) => script_mac(asked, typed),
+        Emv::PinChange(typed) => pin_change::run(asked, typed),
     }
 }
 
@@ -78,8 +81,21 @@ fn arqc(asked: Option<&Path>, typed: &Arqc) -> Result<(), Failure> {
     rules.extend(session);
     rules.extend(card_rules(&typed.card));
     rules.extend(typed.status.as_ref().map(|_| "METHOD-2"));
+    rules.extend(typed.padding.map(|padding| match padding {
+        Padding::Zeros => "PADZEROS",
+        Padding::Bit => "PADBIT",
+        Padding::None => "PADNONE",
+    }));
     let mut parameters = card_parameters(&typed.card, &typed.issuer)?;
-    parameters.insert("cryptogram_info".into(), json!(hex(&data(&typed.data)?)));
+    let text = data(&typed.data)?;
+    if typed.padding == Some(Padding::None) && !text.len().is_multiple_of(8) {
+        return Err(Failure::Usage(format!(
+            "--padding none: {} has {} bytes, and data that are padded already are whole blocks of 8",
+            typed.data.display(),
+            text.len()
+        )));
+    }
+    parameters.insert("cryptogram_info".into(), json!(hex(&text)));
     let mut put = |name: &str, value: String| drop(parameters.insert(name.into(), json!(value)));
     put("atc", digits("--counter", &typed.counter, 2)?);
     put("arqc", digits("--arqc", &typed.arqc, 8)?);

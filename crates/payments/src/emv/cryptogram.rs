@@ -54,6 +54,36 @@ mod tests {
         assert!(method_2(&request, [0; 4], &[0; 9]).is_none());
     }
 
+    /// Values that two public sets of test data have, of an issuer's key whose halves are equal, by each padding.
+    #[test]
+    fn cryptograms_by_each_padding_are_the_published_ones() {
+        use crate::emv::card_key::{Card, blocks};
+        use crate::emv::session_key::{application, common, mastercard};
+        use crate::emv::with_parity;
+        use crate::testing::encipher;
+        use engine::CipherAlgorithm::Tdes2;
+        let issuer = hex::<16>("12345678123456781234567812345678");
+        let card = Card::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6], [0, 0]).unwrap();
+        let card = with_parity(&encipher(Tdes2, &issuer, &blocks(&card.option_a())));
+        let session = |diversifier| with_parity(&encipher(Tdes2, &card, &common(diversifier)));
+        let counter = [0x34, 0x56];
+        let data: [u8; 39] = hex(concat!(
+            "000000010000000000001000084000000010800840980704",
+            "001111111158003456A08003242000"
+        ));
+        for (key, padding, expected) in [
+            (card, Padding::Zeros, "26C8A1042D1CAF3E"),
+            (card, Padding::Bit, "2263CD868F3E0234"),
+            (session(&mastercard(counter, [0x11; 4])), Padding::Bit, "AC8074C9E62EE6EF"),
+            (session(&application(counter)), Padding::Bit, "55BE45DD2C9E0CBF"),
+            (session(&application(counter)), Padding::Zeros, "36DBEE15F36B1E7F"),
+        ] {
+            assert_eq!(retail_mac(&key, &padded(&data, padding)), hex(expected), "{padding:?}");
+        }
+        let request = hex("26C8A1042D1CAF3E");
+        assert_eq!(tdes(&card, &method_1(&request, *b"00")), hex("98DE7C7B3D80A831"));
+    }
+
     #[test]
     fn a_response_code_is_part_of_the_answer() {
         assert_eq!(method_1(&hex("1234567890ABCDEF"), *b"00"), hex("2204567890ABCDEF"));

@@ -50,20 +50,32 @@ impl Method {
 /// `key_left`, the left half of the card's key for cryptograms. If `current` is given, the current PIN is XORed too. A
 /// longer PIN is cut to its leftmost digits.
 pub fn visa_pin_block(key_left: &[u8; 8], pin: &Pin, current: Option<&Pin>) -> Zeroizing<[u8; 8]> {
-    let mut nibbles = [0; 16];
-    let length = Mask::below(12, pin.length()).choose(12, pin.length());
-    nibbles[1] = length;
-    for ((at, place), digit) in (0..).zip(&mut nibbles[2..]).zip(pin.digits()) {
-        *place = Mask::below(at, length).choose(*digit, 15);
-    }
-    let mut block = Zeroizing::new(pack(&nibbles));
-    nibbles.zeroize();
+    let mut block = pin_field(0, pin);
     block[4..].iter_mut().zip(&key_left[4..]).for_each(|(byte, other)| *byte ^= other);
     if let Some(current) = current {
         let mut before = pack(current.digits());
         block.iter_mut().zip(&before).for_each(|(byte, other)| *byte ^= other);
         before.zeroize();
     }
+    block
+}
+
+/// The block of ISO 9564-1 format 2, which EMV's and MasterCard's cards take: a PIN of 4 to 12 digits, filled. A longer
+/// PIN is cut to its leftmost digits.
+pub fn iso2_pin_block(pin: &Pin) -> Zeroizing<[u8; 8]> {
+    pin_field(2, pin)
+}
+
+/// Control digit, length and digits of a PIN, filled with X'F'.
+fn pin_field(control: u8, pin: &Pin) -> Zeroizing<[u8; 8]> {
+    let mut nibbles = [0; 16];
+    let length = Mask::below(12, pin.length()).choose(12, pin.length());
+    (nibbles[0], nibbles[1]) = (control, length);
+    for ((at, place), digit) in (0..).zip(&mut nibbles[2..]).zip(pin.digits()) {
+        *place = Mask::below(at, length).choose(*digit, 15);
+    }
+    let block = Zeroizing::new(pack(&nibbles));
+    nibbles.zeroize();
     block
 }
 
@@ -113,5 +125,9 @@ mod tests {
         assert_eq!(block("1234", Some("4321")), hex("473334FF76543210"));
         assert_eq!(block("123456789012", Some("98765")), hex("94646456F13BDF10"));
         assert_eq!(block("1234567890123456", None), block("123456789012", None));
+        let block = |new: &str| *iso2_pin_block(&pin(new));
+        assert_eq!(block("1234"), hex("241234FFFFFFFFFF"));
+        assert_eq!(block("123456789012"), hex("2C123456789012FF"));
+        assert_eq!(block("1234567890123456"), block("123456789012"));
     }
 }

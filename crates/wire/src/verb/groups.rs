@@ -297,15 +297,18 @@ groups! {
     EmvSequence optional { Appended "APPANSEQ" }
     /// Method of the response, if not the first one.
     EmvResponse optional { One "METHOD-1", Two "METHOD-2" }
+    /// How the text of a request cryptogram is filled to whole blocks, if not as the scheme does.
+    EmvPadding optional { Zeros "PADZEROS", Bit "PADBIT", None "PADNONE" }
     /// Purpose of a chip card's master key.
     IccKey required { Cryptogram "AC", Mac "MAC", Encipherment "ENC", Data "DATA" }
     /// How the session key under which a PIN change is enciphered is derived from the card's key.
     PinChangeSession Counter {
-        Counter "TDES-XOR", TreeTwo "TDESEMV2", TreeFour "TDESEMV4", Aes "AES-EMV1",
+        Counter "TDES-XOR", TreeTwo "TDESEMV2", TreeFour "TDESEMV4", Aes "AES-EMV1", Common "EMVCSK",
     }
     /// Card scheme of the block with a new PIN, made without or with the former PIN.
     PinChange required {
         Visa "VISAPCU1", VisaOfCurrent "VISAPCU2", AmexOfCurrent "AMEXPCU1", Amex "AMEXPCU2", Emv "EMV-PCU1",
+        Iso2 "ISO2-EMV", Iso2MasterCard "ISO2-MC",
     }
     /// Mode in which a message is enciphered.
     MessageMode Cbc { Cbc "TDES-CBC", Ecb "TDES-ECB" }

@@ -168,6 +168,7 @@ pub(super) const EMV_TRANSACTION_RULES: &[Rule] = &[
     Rule::Excludes(&["VISA"], EMV_ONLY),
     Rule::Excludes(&["MC"], EMV_ONLY),
     Rule::Excludes(&["VERARQC"], &["METHOD-1", "METHOD-2"]),
+    Rule::Excludes(&["GENARPC"], &["PADZEROS", "PADBIT", "PADNONE"]),
 ];
 const EMV_ONLY: &[&str] = &["TDESEMV2", "TDESEMV4", "EMVCSK", "METHOD-2"];
 pub(super) const PIN_CHANGE_RULES: &[Rule] = &[
@@ -176,6 +177,9 @@ pub(super) const PIN_CHANGE_RULES: &[Rule] = &[
     Rule::Refused("AMEXPCU2"),
     Rule::Refused("EMV-PCU1"),
     Rule::Refused("AES-EMV1"),
+    Rule::Excludes(&["EMVCSK"], &["VISAPCU1", "VISAPCU2"]),
+    Rule::Needs(&["ISO2-EMV"], &["EMVCSK", "TDESEMV2", "TDESEMV4"]),
+    Rule::Needs(&["ISO2-MC"], &["EMVCSK"]),
 ];
 pub(super) const PIN_MESSAGE_RULES: &[Rule] = &[
     Rule::Refused("AES-CBC"),

@@ -253,3 +253,64 @@ fn what_is_wrong_of_a_pin_change_is_refused() {
     let swapped = [keys[1], keys[0], keys[2], keys[3]];
     pin_change(swapped, &["VISAPCU1"], &data, (&block, &block)).refused(&mut processor, code::KEY_USAGE);
 }
+
+/// Cards of EMV and MasterCard take a block of ISO-2, by OpenSSL and by pyemv 1.5.0.
+#[test]
+fn a_new_pin_goes_to_other_cards_in_a_block_of_iso_2() {
+    let mut processor = processor();
+    let chips = Chips::new(&mut processor);
+    let pins = entered(&mut processor, "DKYGENKY", &["DKYL0", "DMPIN"], &OTHER_ISSUER);
+    let block = under(&ISSUER, &iso0("1234", PAN_12));
+    let cryptogram = 0x500F_F70D_D2FA_F812u64.to_be_bytes();
+    let data = [&CARD[..], &cryptogram].concat();
+    let keys = [&[][..], &pins, &chips.inbound, &[]];
+    let request = |words: &[&str], data: &[u8]| pin_change(keys, words, data, (&block, &[]));
+    let session = common(&odd(&peer::des(&OTHER_ISSUER, true, &CARD)), cryptogram);
+    let field = 0x2412_34FF_FFFF_FFFFu64.to_be_bytes();
+    let published = 0x5B45_B413_66CB_4F94_055D_459D_E5DE_8071u128.to_be_bytes();
+    for (word, clear) in [("ISO2-EMV", filled(&field)), ("ISO2-MC", field.to_vec())] {
+        let reply = request(&[word, "EMVCSK"], &data).ok(&mut processor);
+        let message = reply.bytes(pin_change_unblock::OUTPUT_PIN_MESSAGE);
+        assert_eq!(message, peer::des_cbc(&session, &[0; 8], &clear), "{word}");
+        assert_eq!(message, published[..clear.len()], "{word}");
+        assert_eq!(reply.integer(pin_change_unblock::OUTPUT_PIN_MESSAGE_LENGTH), clear.len() as i64);
+        let room = |bytes| {
+            request(&[word, "EMVCSK"], &data).integer(pin_change_unblock::OUTPUT_PIN_MESSAGE_LENGTH, bytes)
+        };
+        room(clear.len() as i64).ok(&mut processor);
+        room(clear.len() as i64 - 1).refused(&mut processor, code::BUFFER_TOO_SMALL);
+    }
+    let counter = [&CARD[..], &[0x00, 0x1C]].concat();
+    let trees = ["TDESEMV2", "TDESEMV4"].map(|tree| {
+        let reply = request(&["ISO2-EMV", tree], &counter).ok(&mut processor);
+        reply.bytes(pin_change_unblock::OUTPUT_PIN_MESSAGE)
+    });
+    assert!(trees[0].len() == 16 && trees[1].len() == 16 && trees[0] != trees[1]);
+
+    for words in [
+        &["ISO2-EMV"][..],
+        &["ISO2-EMV", "TDES-XOR"],
+        &["ISO2-MC"],
+        &["ISO2-MC", "TDESEMV2"],
+        &["VISAPCU1", "EMVCSK"],
+        &["VISAPCU2", "EMVCSK"],
+    ] {
+        request(words, &data).refused(&mut processor, code::KEYWORD_COMBINATION);
+    }
+    for length in [0, 16, 18, 23] {
+        request(&["ISO2-EMV", "EMVCSK"], &data[..length]).refused(&mut processor, code::TEXT_LENGTH);
+    }
+    let long = [&data[..], &[0]].concat();
+    request(&["ISO2-MC", "EMVCSK"], &long).refused(&mut processor, code::TEXT_LENGTH);
+    // Nothing of such a block comes of the key for cryptograms.
+    let given = [&chips.cryptograms[..], &pins, &chips.inbound, &[]];
+    let request = |keys, block: &[u8]| pin_change(keys, &["ISO2-EMV", "EMVCSK"], &data, (block, &[]));
+    request(given, &block).refused(&mut processor, code::INVALID_PARAMETER);
+    let other = [&[][..], &chips.cryptograms, &chips.inbound, &[]];
+    request(other, &block).refused(&mut processor, code::KEY_USAGE);
+    request(keys, &[7; 8]).refused(&mut processor, code::PIN_BLOCK);
+    for pin in ["123", "1234567890123"] {
+        let block = under(&ISSUER, &iso0(pin, PAN_12));
+        request(keys, &block).refused(&mut processor, code::PIN_BLOCK);
+    }
+}

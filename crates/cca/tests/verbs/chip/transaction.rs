@@ -81,6 +81,44 @@ fn right_cryptograms_verify_and_get_their_response_and_wrong_ones_one_answer() {
     }
 }
 
+#[test]
+fn texts_are_padded_as_a_keyword_says_or_are_whole_blocks_already() {
+    let mut processor = processor();
+    let chips = Chips::new(&mut processor);
+    let keys = (&chips.cryptograms[..], &[][..]);
+    let zeros = [&TEXT[..], &[0; 7]].concat();
+    for (scheme, key, ..) in schemes() {
+        let words = |padding: &'static str| [&["VERGEN", "APPANSEQ", padding], &scheme[..]].concat();
+        let (by_zeros, by_bit) = (retail(&key, &zeros), retail(&key, &filled(TEXT)));
+        for (padding, text, right, wrong) in [
+            ("PADZEROS", &TEXT[..], by_zeros, by_bit),
+            ("PADBIT", TEXT, by_bit, by_zeros),
+            ("PADNONE", &zeros, by_zeros, by_bit),
+            ("PADNONE", &filled(TEXT), by_bit, by_zeros),
+            // Whole blocks get no zeros behind them, but always a bit.
+            ("PADZEROS", &filled(TEXT), by_bit, by_zeros),
+            ("PADBIT", &zeros, retail(&key, &filled(&zeros)), by_zeros),
+        ] {
+            let words = words(padding);
+            let asked = |cryptogram| Asked { text, ..asked(&words, cryptogram) };
+            transaction(keys, asked(right)).ok(&mut processor);
+            transaction(keys, asked(wrong)).answers(&mut processor, code::VERIFICATION_FAILED);
+        }
+        for text in [TEXT, &TEXT[..7], &TEXT[..9]] {
+            let words = words("PADNONE");
+            let request = transaction(keys, Asked { text, ..asked(&words, by_bit) });
+            request.refused(&mut processor, code::TEXT_LENGTH);
+        }
+    }
+    for padding in ["PADZEROS", "PADBIT", "PADNONE"] {
+        let words = ["GENARPC", "EMV", "EMVCSK", padding];
+        let request = transaction(keys, Asked { text: &[], ..asked(&words, [7; 8]) }).points(lifted());
+        request.refused(&mut processor, code::KEYWORD_COMBINATION);
+    }
+    let both = ["VERARQC", "EMV", "EMVCSK", "PADBIT", "PADNONE"];
+    transaction(keys, asked(&both, [7; 8])).refused(&mut processor, code::KEYWORD_COMBINATION);
+}
+
 /// The trees by the session keys of the verb that derives them.
 #[test]
 fn keys_of_the_trees_are_those_that_are_derived() {

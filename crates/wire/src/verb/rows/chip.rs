@@ -50,9 +50,9 @@ macro_rules! chip_verbs {
             EmvTransaction emv_transaction = 0x01D2 slot 126 "CSNBEAC" Coprocessor {
                 class: Pure; audited: Nothing; needs: [Sym]; lanes: X919;
                 asks: [DiversifyAny];
-                keywords: 2 to 7 {
+                keywords: 2 to 8 {
                     algorithm: EmvAlgorithm, action: EmvAction required, scheme: EmvScheme required, session: EmvSession,
-                    card_key: EmvCardKey, sequence: EmvSequence, response: EmvResponse,
+                    card_key: EmvCardKey, sequence: EmvSequence, response: EmvResponse, padding: EmvPadding,
                 }, rules EMV_TRANSACTION_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
