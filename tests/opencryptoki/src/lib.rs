@@ -47,8 +47,18 @@ impl Packages {
         Some(Self { folder, namespaces: namespaces? })
     }
 
-    /// A command with these packages, the C library and a home; nothing else of the surroundings names a home.
+    /// A command with these packages and their daemon, the C library and a home; nothing else of the surroundings names
+    /// a home.
     pub fn command(&self, home: &Path) -> Command {
+        self.in_state("started", home)
+    }
+
+    /// The same on a machine on which the packages are installed, and nothing is done yet.
+    pub fn installed(&self, home: &Path) -> Command {
+        self.in_state("installed", home)
+    }
+
+    fn in_state(&self, state: &str, home: &Path) -> Command {
         let library = program("libcsulcca.so");
         let mut command = Command::new("unshare");
         for name in ["CRYPTAND_CREDENTIAL_FILE", "CSU_DEFAULT_ADAPTER", "CSU_DEFAULT_DOMAIN"] {
@@ -56,7 +66,7 @@ impl Packages {
         }
         command.env("LD_LIBRARY_PATH", library.parent().expect("a file lies in a folder"));
         command.env("CRYPTAND_HOME", home);
-        command.args(&self.namespaces).arg("sh").arg(client("inside.sh")).arg(&self.folder);
+        command.args(&self.namespaces).arg("sh").arg(client("inside.sh")).arg(&self.folder).arg(state);
         command
     }
 }

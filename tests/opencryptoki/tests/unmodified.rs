@@ -173,3 +173,27 @@ fn the_tool_of_another_project_works_with_cards() {
     verifier.update(&text).unwrap();
     assert!(verifier.verify(&read("signature")).unwrap());
 }
+
+/// Heading of the part of docs/c-library.md whose commands are run.
+const HEADING: &str = "### From installation to a signature\n";
+
+#[test]
+fn the_commands_of_the_page_lead_to_a_signature() {
+    let Some(packages) = Packages::find() else { return };
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/c-library.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, part) = page.split_once(HEADING).expect("the page has the part");
+    let commands = part.split_once("```sh\n").and_then(|(_, rest)| rest.split_once("```\n")).unwrap().0;
+    let folder = needs::short_folder();
+    let file = folder.path().join("commands");
+    fs::write(&file, commands).unwrap();
+    let programs = system_tests::program("cryptand");
+    let found = std::env::var("PATH").unwrap();
+    let path = format!("{}:{found}", programs.parent().unwrap().display());
+    let mut command = packages.installed(&folder.path().join("home"));
+    command.env("PATH", path).arg("bash").arg(client("page.sh")).arg(&file).arg(folder.path());
+    let output = command.output().unwrap();
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}{errors}");
+    assert!(said.contains("Verified OK"), "{said}{errors}");
+}
