@@ -94,7 +94,7 @@ deb: build ## A Debian package of it in target: apt-get install ./target/cryptan
 tarball: build ## What `make install` installs as target/cryptand-*.tar.xz, to be unpacked anywhere
 	scripts/tarball
 
-image: build ## An OCI image in target/cryptand-*.oci.tar: podman load -i FILE
+image: build ## Two OCI images in target/cryptand*.oci.tar: file commands, and a development home; podman load -i FILE
 	scripts/image
 
 install: ## Install what `make build` made into PREFIX (default /usr/local), with man pages, completions and systemd units

@@ -254,6 +254,9 @@ pub struct Serve {
     /// Return as soon as the cards are ready, leaving the daemon in the background
     #[arg(long)]
     pub background: bool,
+    /// Make a development home first, where there is no home: anyone can compute its master keys
+    #[arg(long)]
+    pub insecure_dev: bool,
 }
 
 /// `cryptand stop`.

@@ -52,6 +52,18 @@ fn the_example_in_c_is_a_file_that_is_compiled() {
 }
 
 #[test]
+fn the_compose_file_is_that_of_the_page() {
+    let [page, file, image] = ["docs/containers.md", "packaging/compose.yml", "scripts/image"]
+        .map(|path| fs::read_to_string(root().join(path)).unwrap());
+    assert!(page.contains(&format!("```yaml\n{file}```\n")), "docs/containers.md shows another file");
+    let (_, served) = image.split_once("SERVED = \"").unwrap();
+    let folder = served.split('"').next().unwrap();
+    assert_eq!(file.matches(&format!("- cryptand:/{folder}\n")).count(), 2, "the image serves in /{folder}");
+    let version = format!("image: cryptand-dev:{}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(file.matches(&version).count(), 2, "another version than {version}");
+}
+
+#[test]
 fn links_between_pages_lead_to_files_and_headings() {
     let mut wrong = Vec::new();
     for page in pages() {

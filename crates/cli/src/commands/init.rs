@@ -6,6 +6,7 @@ use crate::args::Init;
 use crate::failure::Failure;
 use crate::prompt;
 use crate::session;
+use clap::{Args, FromArgMatches};
 use facility::Facility;
 use home::{Cards, Development, Home, Service, Settings};
 use std::path::Path;
@@ -44,6 +45,27 @@ pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
         development(&home, served, init.seed)
     } else {
         ceremony(&home, served, init.domains, source)
+    }
+}
+
+/// Makes a development home as `init --insecure-dev` does, where there is no home.
+///
+/// # Errors
+/// A usage error for a home with master keys of its own.
+pub fn development_home(asked: Option<&Path>) -> Result<(), Failure> {
+    let folder = session::home_folder(asked)?;
+    let Ok(home) = Home::open(&folder) else {
+        let typed =
+            Init::augment_args(clap::Command::new("init")).get_matches_from(["init", "--insecure-dev"]);
+        let init = Init::from_arg_matches(&typed).map_err(|error| Failure::Usage(error.to_string()))?;
+        return run(asked, &init);
+    };
+    match home.settings()?.development {
+        Some(_) => Ok(()),
+        None => Err(Failure::Usage(format!(
+            "--insecure-dev: {} is no development home; serve it without",
+            home.folder().display()
+        ))),
     }
 }
 

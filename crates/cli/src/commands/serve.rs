@@ -1,6 +1,6 @@
 //! `cryptand serve`, `stop` and `reload`.
 
-use super::unsealed;
+use super::{init, unsealed};
 use crate::args::Serve;
 use crate::failure::Failure;
 use crate::session;
@@ -10,6 +10,9 @@ use std::process::Command;
 
 /// Executes the daemon in this process, or starts it in the background.
 pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
+    if serve.insecure_dev {
+        init::development_home(asked)?;
+    }
     let home = session::open_home(asked)?;
     home.check_trust()?;
     let settings = home.settings()?;

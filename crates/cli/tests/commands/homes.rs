@@ -26,6 +26,20 @@ fn a_home_is_not_made_of_contradictions() {
 }
 
 #[test]
+fn a_development_home_is_made_where_it_is_served_and_no_other_home_is_served_as_one() {
+    let bench = Bench::new();
+    bench.succeeds(&["serve", "--background", "--insecure-dev"]);
+    bench.succeeds(&["key", "generate", "A.B", "--type", "aes128"]);
+    bench.succeeds(&["stop"]);
+    bench.succeeds(&["serve", "--background", "--insecure-dev"]);
+    assert!(bench.succeeds(&["key", "list"]).contains("A.B"), "the home is the same");
+    let other = Bench::new();
+    other.succeeds(&["init", "--no-master-keys"]);
+    let error = other.fails(&["serve", "--insecure-dev"], "", 2);
+    assert!(error.contains("is no development home"), "{error}");
+}
+
+#[test]
 fn officers_who_err_are_told() {
     let bench = Bench::new();
     bench.succeeds(&["init", "--no-master-keys"]);
