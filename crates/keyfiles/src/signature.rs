@@ -1,7 +1,7 @@
 //! Signatures in the encoding of certificates and TLS.
 
-use pkcs1::der::Encode;
 use pkcs1::der::asn1::{SequenceOf, UintRef};
+use pkcs1::der::{Decode, Encode};
 
 /// Bytes of a number of the longest curve, P-521.
 const NUMBER_BYTES_MAX: usize = 66;
@@ -20,6 +20,19 @@ pub fn ecdsa_sig_value(numbers: &[u8]) -> Option<Vec<u8>> {
     both.to_der().ok()
 }
 
+/// The reverse: what a card verifies of an ECDSA-Sig-Value, each number of `bytes` bytes, as the curve's are. `None` if
+/// it is not one, or if a number is longer.
+pub fn ecdsa_numbers(der: &[u8], bytes: usize) -> Option<Vec<u8>> {
+    let both = SequenceOf::<UintRef<'_>, 2>::from_der(der).ok()?;
+    let mut numbers = Vec::with_capacity(2 * bytes);
+    for number in both.iter() {
+        let number = number.as_bytes();
+        numbers.resize(numbers.len() + bytes.checked_sub(number.len())?, 0);
+        numbers.extend_from_slice(number);
+    }
+    (numbers.len() == 2 * bytes).then_some(numbers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,12 +48,21 @@ mod tests {
                 let half = |half: &[u8]| BigNum::from_slice(half).unwrap();
                 let theirs =
                     EcdsaSig::from_private_components(half(&numbers[..bytes]), half(&numbers[bytes..]));
-                assert_eq!(ecdsa_sig_value(&numbers).unwrap(), theirs.unwrap().to_der().unwrap());
+                let der = theirs.unwrap().to_der().unwrap();
+                assert_eq!(ecdsa_sig_value(&numbers).unwrap(), der);
+                assert_eq!(ecdsa_numbers(&der, bytes).unwrap(), numbers);
+                assert_eq!(ecdsa_numbers(&der, bytes - 1).is_none(), (r, s) != (0, 0));
             }
         }
         assert_eq!(ecdsa_sig_value(&[0, 0]).unwrap(), [0x30, 6, 2, 1, 0, 2, 1, 0]);
         for wrong in [0, 3, 134] {
             assert_eq!(ecdsa_sig_value(&vec![1; wrong]), None);
+        }
+        let one = [0x30, 3, 2, 1, 5];
+        let three = [0x30, 9, 2, 1, 5, 2, 1, 6, 2, 1, 7];
+        let behind = [0x30, 6, 2, 1, 5, 2, 1, 6, 0];
+        for wrong in [&[][..], &[0x30, 0], &one, &three, &behind, &behind[..7], &[7; 64]] {
+            assert_eq!(ecdsa_numbers(wrong, 32), None, "{wrong:?}");
         }
     }
 }
