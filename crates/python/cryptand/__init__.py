@@ -9,8 +9,14 @@ values of one kind take lists of them: a list makes the call a batch, whose requ
 In a batch an element that failed is the exception that a single call would have raised.
 """
 
-from . import cvv, dukpt, emv, fpe, keyblock, pin
-from ._errors import Error, HomeError, VerbError
+from . import _signatures, cipher, cvv, dukpt, emv, fpe, keyblock, keys, mac, pin, rsa, signature
+from ._errors import BadInput, Error, HomeError, KeyExists, KeyNotFound, NotPermitted, NotVerified, Unavailable, VerbError, WrongKey
 from ._home import Home, verbs
 
-__all__ = ["Error", "Home", "HomeError", "VerbError", "cvv", "dukpt", "emv", "fpe", "keyblock", "pin", "verbs"]
+__all__ = [
+    "BadInput", "Error", "Home", "HomeError", "KeyExists", "KeyNotFound", "NotPermitted", "NotVerified", "Unavailable", "VerbError",
+    "WrongKey", "cipher", "cvv", "dukpt", "emv", "fpe", "keyblock", "keys", "mac", "pin", "rsa", "signature", "verbs",
+]
+
+for _module in (cipher, cvv, dukpt, emv, fpe, keyblock, keys, mac, pin, rsa, signature):
+    _signatures.evaluate(_module)

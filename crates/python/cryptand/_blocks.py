@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
-from .dukpt import AES_BYTES, TDES_BYTES, TDES_SHORT_BYTES, Aes, Ksn
+from ._ksn import AES_BYTES, TDES_BYTES, TDES_SHORT_BYTES, Aes, Ksn
 
 T = TypeVar("T")
-Key: TypeAlias = "str | bytes"
+Key: TypeAlias = str | bytes
 """The label of a record, or a token."""
-Keys: TypeAlias = "Key | Sequence[Key]"
+Keys: TypeAlias = Key | Sequence[Key]
 """One key for all requests of a batch, or one for each."""
-KeyList: TypeAlias = "list[str] | list[bytes] | list[str | bytes]"
+KeyList: TypeAlias = list[str] | list[bytes] | list[str | bytes]
 """The keys of a batch, one for each request: no type that a single label has too."""
-Many: TypeAlias = "T | Sequence[T]"
+Many: TypeAlias = T | Sequence[T]
 """One value for all requests of a batch, or one for each."""
 
 

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypedDict, cast
 
 from . import _native
-from ._errors import Error, VerbError
+from ._errors import Error, VerbError, _refused
 
-Given: TypeAlias = "int | str | bytes | Sequence[str] | None"
+Given: TypeAlias = int | str | bytes | Sequence[str] | None
 """A parameter that goes into a verb."""
-Output: TypeAlias = "int | bytes | list[str]"
+Output: TypeAlias = int | bytes | list[str]
 """A parameter that comes out of one."""
-Codes: TypeAlias = "tuple[int, int]"
+Codes: TypeAlias = tuple[int, int]
 """Return code and reason code."""
+
+_NOT_FOUND = (8, 30)
+
+
+class Named(TypedDict):
+    """A kind of key, with the keywords that narrow it."""
+
+    kind: str
+    usage: list[str]
+    derived_usage: list[str]
+    derives: str | None
 
 
 class Home:
@@ -45,7 +57,7 @@ class Home:
         Lengths and counts may be left out. VerbError is raised for return code 8 and above; 4, which says that something does not
         verify, is in the answer as "return_code".
         """
-        return answer(verb, self._connection.call(verb, parameters))
+        return self._answered(verb, self._connection.call(verb, parameters), parameters, True)
 
     def call_many(self, verb: str, requests: Sequence[dict[str, Given]]) -> list[dict[str, Output] | Error]:
         """Calls a verb for each of these requests, many of them at a time.
@@ -53,25 +65,42 @@ class Home:
         In the place of an answer stands the exception that `call` would have raised.
         """
         out: list[dict[str, Output] | Error] = []
-        for answered in self._connection.call_many(verb, requests):
+        for given, answered in zip(requests, self._connection.call_many(verb, requests)):
             if isinstance(answered, BaseException):
                 out.append(cast(Error, answered))
                 continue
             try:
-                out.append(answer(verb, answered))
+                out.append(self._answered(verb, answered, given, False))
             except VerbError as error:
                 out.append(error)
         return out
 
+    def _answered(
+        self, verb: str, answered: tuple[int, int, dict[str, Output]], given: dict[str, Given], is_one: bool
+    ) -> dict[str, Output]:
+        """The outputs with the codes, if the verb did not refuse."""
+        return_code, reason_code, outputs = answered
+        if return_code > 4:
+            advice = None
+            if (return_code, reason_code) == _NOT_FOUND:
+                labels = [value for name in _native.key_parameters(verb) if isinstance(value := given.get(name), str)]
+                advice = self._looked_for(labels, is_one)
+            raise _refused(verb, return_code, reason_code, _native.meaning(return_code, reason_code), advice)
+        outputs["return_code"] = return_code
+        outputs["reason_code"] = reason_code
+        return outputs
 
-def answer(verb: str, answered: tuple[int, int, dict[str, Output]]) -> dict[str, Output]:
-    """The outputs with the codes, if the verb did not refuse."""
-    return_code, reason_code, outputs = answered
-    if return_code > 4:
-        raise VerbError(verb, return_code, reason_code, _native.meaning(return_code, reason_code))
-    outputs["return_code"] = return_code
-    outputs["reason_code"] = reason_code
-    return outputs
+    def _looked_for(self, labels: list[str], finds_near: bool) -> str:
+        """Which labels may be missing, with those like them that this caller may see: a batch does not ask for these."""
+        text = f"looked for {', '.join(labels)}; keys.list_keys(home) shows those there are"
+        if not finds_near:
+            return text
+        try:
+            there = [row[0] for row in self._connection.records("*", None)]
+        except Error:
+            return text
+        near = [found for label in labels if label not in there for found in difflib.get_close_matches(label, there, 1, 0.8)]
+        return f"{text}, such as {', '.join(near)}" if near else text
 
 
 def proved(verb: str, answer: dict[str, Output]) -> dict[str, Output]:
@@ -80,7 +109,7 @@ def proved(verb: str, answer: dict[str, Output]) -> dict[str, Output]:
     assert isinstance(return_code, int) and isinstance(reason_code, int)
     if return_code == 0:
         return answer
-    raise VerbError(verb, return_code, reason_code, _native.meaning(return_code, reason_code))
+    raise _refused(verb, return_code, reason_code, _native.meaning(return_code, reason_code))
 
 
 def verbs() -> dict[str, list[str]]:

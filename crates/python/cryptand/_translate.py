@@ -11,7 +11,7 @@ from . import _batch
 from ._blocks import Key, Keys, Many, aes, derived, has_pan, pan_digits, profile, whole
 from ._errors import Error
 from ._home import Given, Home, Output, proved
-from .dukpt import Ksn
+from ._ksn import Ksn
 
 
 @dataclass(frozen=True)
@@ -88,16 +88,16 @@ def translate(
 ) -> list[bytes | Error]: ...
 def translate(
     home: Home,
-    block: Any,
+    block: bytes | Sequence[bytes],
     *,
-    from_key: Any,
-    to_key: Any,
-    format: Any = "ISO-0",
-    pan: Any = None,
-    ksn: Any = None,
-    to_ksn: Any = None,
-    pad: Any = "F",
-) -> Any:
+    from_key: Keys,
+    to_key: Keys,
+    format: Many[str] = "ISO-0",
+    pan: Many[str | None] = None,
+    ksn: Many[Ksn | None] = None,
+    to_ksn: Many[Ksn | None] = None,
+    pad: Many[str] = "F",
+) -> bytes | list[bytes | Error]:
     """Puts a block under another key, as it is (Encrypted_PIN_Translate or Encrypted_PIN_Translate2, TRANSLAT).
 
     The PAN is that of both sides; a block of ISO-4 is enciphered with it, so it must be there. The result has as many bytes as the block:
@@ -133,22 +133,22 @@ def reformat(
 ) -> list[bytes | Error]: ...
 def reformat(
     home: Home,
-    block: Any,
+    block: bytes | Sequence[bytes],
     *,
-    from_key: Any,
-    to_key: Any,
-    to_format: Any,
-    format: Any = "ISO-0",
-    pan: Any = None,
-    to_pan: Any = None,
-    ksn: Any = None,
-    to_ksn: Any = None,
-    pad: Any = "F",
-    to_pad: Any = "F",
-    extraction: Any = None,
-    sequence: Any = 99999,
-    change: Any = None,
-) -> Any:
+    from_key: Keys,
+    to_key: Keys,
+    to_format: Many[str],
+    format: Many[str] = "ISO-0",
+    pan: Many[str | None] = None,
+    to_pan: Many[str | None] = None,
+    ksn: Many[Ksn | None] = None,
+    to_ksn: Many[Ksn | None] = None,
+    pad: Many[str] = "F",
+    to_pad: Many[str] = "F",
+    extraction: Many[str | None] = None,
+    sequence: Many[int] = 99999,
+    change: Many[PanChange | None] = None,
+) -> bytes | list[bytes | Error]:
     """Puts the PIN of a block into one of another format under another key (Encrypted_PIN_Translate or Encrypted_PIN_Translate2, REFORMAT).
 
     `to_pan` is the PAN of the new block, if it is not `pan`: roles refuse that unless they say otherwise, or a `PanChange` proves it

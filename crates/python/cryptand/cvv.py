@@ -42,8 +42,15 @@ def generate(
     key_b: Key | None = None, digits: int = 3
 ) -> list[str | Error]: ...
 def generate(
-    home: Home, *, key: Any, pan: Any, expiration_date: Any, service_code: Any, key_b: Any = None, digits: Any = 3
-) -> Any:
+    home: Home,
+    *,
+    key: Keys,
+    pan: str | list[str],
+    expiration_date: Many[str],
+    service_code: Many[str],
+    key_b: Key | None = None,
+    digits: int = 3,
+) -> str | list[str | Error]:
     """A card verification value of one to five digits (CVV_Generate)."""
 
     def result(answer: dict[str, Output]) -> str:
@@ -64,7 +71,16 @@ def verify(
     home: Home, value: list[str], *, key: Keys, pan: Many[str], expiration_date: Many[str],
     service_code: Many[str], key_b: Key | None = None
 ) -> list[bool | Error]: ...
-def verify(home: Home, value: Any, *, key: Any, pan: Any, expiration_date: Any, service_code: Any, key_b: Any = None) -> Any:
+def verify(
+    home: Home,
+    value: str | list[str],
+    *,
+    key: Keys,
+    pan: Many[str],
+    expiration_date: Many[str],
+    service_code: Many[str],
+    key_b: Key | None = None,
+) -> bool | list[bool | Error]:
     """Whether a card verification value is right (CVV_Verify)."""
 
     def request(value: str, **rest: Any) -> dict[str, Given]:
@@ -83,7 +99,9 @@ def combine(home: Home, *, key: Key, key_b: Key, wrapping: str | None = None, en
 def combine(
     home: Home, *, key: KeyList, key_b: Keys, wrapping: Many[str | None] = None, enhanced_only: Many[bool] = False
 ) -> list[bytes | Error]: ...
-def combine(home: Home, *, key: Any, key_b: Any, wrapping: Any = None, enhanced_only: Any = False) -> Any:
+def combine(
+    home: Home, *, key: Key | KeyList, key_b: Keys, wrapping: Many[str | None] = None, enhanced_only: Many[bool] = False
+) -> bytes | list[bytes | Error]:
     """A pair of keys of single length as one key of double length, as key blocks have it (CVV_Key_Combine): a token.
 
     `wrapping` is USECONFG, WRAP-ECB or WRAP-ENH; `enhanced_only` keeps it so.

@@ -1,8 +1,8 @@
 """DUKPT: key serial numbers, which say under which key of a base key a PIN block is.
 
 `pin.translate`, `pin.reformat`, `pin.verify` and `pin.compare` take one as `ksn=` (the block that comes in), `to_ksn=` (the one that goes
-out) or `reference_ksn=`; the key beside it is then the base derivation key, from which the card derives that of the transaction. No
-derived key leaves the card.
+out) or `reference_ksn=`; the key beside it is then the base derivation key, from which the card derives that of the transaction. `derive` gives that key as
+a token, for MACs and data; no derived key leaves the card in clear.
 
 | bytes | method | base key |
 |---|---|---|
@@ -14,47 +14,41 @@ derived key leaves the card.
 >>> cryptand.dukpt.ksn_counter(ksn)
 1
 >>> cryptand.pin.translate(home, block, from_key="BDK", to_key="HOST.ZONE", pan="4012345678909", ksn=ksn)
+>>> key = cryptand.dukpt.derive(home, "BDK", ksn, "tdes-mac")
+>>> code = cryptand.mac.generate(home, b"amount=100", key=key, method="X9.19OPT")
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, overload
 
-TDES_BYTES = 10
-"""Length of a key serial number of TDES."""
-TDES_SHORT_BYTES = 8
-"""Length of one of TDES without its first two bytes, which are FFFF."""
-AES_BYTES = 12
-"""Length of one of AES."""
-_KINDS = {"TDES-2": (0, 128), "TDES-3": (1, 192), "AES-128": (2, 128), "AES-192": (3, 192), "AES-256": (4, 256)}
+from . import _batch, keys
+from ._blocks import Key, Keys, Many
+from ._errors import Error
+from ._home import Given, Home, Output
+from ._ksn import AES_BYTES as AES_BYTES, TDES_BYTES as TDES_BYTES, TDES_SHORT_BYTES as TDES_SHORT_BYTES, Aes as Aes, Ksn as Ksn
 
-
-@dataclass(frozen=True)
-class Aes:
-    """A key serial number of AES, and the kind of the key that is derived.
-
-    `kind` is AES-128, AES-192 or AES-256 for blocks of ISO-4, TDES-2 or TDES-3 for blocks of 8 bytes. A key serial number of 12 bytes by
-    itself means AES-128 for the one, TDES-2 for the others. A key of AES that would be longer than the base key is refused (8/170).
-    """
-
-    ksn: bytes
-    kind: str
-
-    def __post_init__(self) -> None:
-        if len(self.ksn) != AES_BYTES:
-            raise ValueError(f"ksn: expected {AES_BYTES} bytes, not {len(self.ksn)}")
-        if self.kind not in _KINDS:
-            raise ValueError(f"kind of derived key: expected one of {', '.join(_KINDS)}, not {self.kind!r}")
-
-    def derivation_data(self) -> bytes:
-        """The 20 bytes behind a PIN profile: version, use as a PIN key, algorithm, length in bits, key serial number."""
-        algorithm, bits = _KINDS[self.kind]
-        return bytes.fromhex("01011000") + algorithm.to_bytes(2, "big") + bits.to_bytes(2, "big") + self.ksn
-
-
-Ksn: TypeAlias = "bytes | Aes"
-"""A key serial number: 10 bytes of TDES (or 8, before which FFFF is meant), 12 of AES, or one of AES with the kind of the derived key."""
+Terminal: TypeAlias = Literal["makes", "takes", "both"]
+"""What the terminal does with a key of MACs or data: it makes MACs or enciphers, verifies or deciphers, or both."""
+BaseKind: TypeAlias = Literal["aes128", "aes192", "aes256"]
+"""The kind of a base key of AES."""
+_TOKEN_BYTES_MAX = 16 * 1024
+_ALGORITHMS = {"tdes": (0, 128), "aes128": (2, 128), "aes192": (3, 192), "aes256": (4, 256)}
+_INITIAL = 0x8001
+# Of each type: its keyword, the number of its field, and its usage in derivation data (ANSI X9.24-3, 6.3.2).
+_DATA, _MAC, _PIN = ("K1DATA", 1, 0x3000), ("K2MAC", 2, 0x2000), ("K3PIN", 3, 0x1000)
+_TYPES = {
+    "cipher": _DATA, "encipher": _DATA, "decipher": _DATA, "mac": _MAC, "macver": _MAC, "ipinenc": _PIN, "opinenc": _PIN,
+    "pinprot": _PIN,
+}
+_SIDES = {"makes": 0, "takes": 1, "both": 2}
+_AES_STAYS = ("NOEX-SYM", "NOEXUASY", "NOEXAASY", "NOEX-RAW", "NOEX-DES", "NOEX-AES", "NOEX-RSA")
+_EXPORTS = (
+    "XPORT-OK", "NO-XPORT", "T31XPTOK", "NOT31XPT", "XPRT-SYM", "XPRTUASY", "XPRTAASY", "XPRT-RAW", "XPRT-DES", "XPRT-AES", "XPRT-RSA",
+    *_AES_STAYS,
+)
+_MODES = ("CBC", "ECB", "CFB", "OFB", "GCM", "XTS", "FF1", "FF2", "FF2.1", "ANY-MODE")
 
 
 def _counted(ksn: bytes) -> tuple[int, int]:
@@ -91,3 +85,131 @@ def next_ksn(ksn: bytes) -> bytes:
     if counter >= 1 << bits:
         raise ValueError("ksn: its transactions are used up")
     return ksn_with_counter(ksn, counter)
+
+
+def _serial(ksn: Ksn) -> bytes:
+    serial = ksn.ksn if isinstance(ksn, Aes) else ksn
+    _counted(serial)
+    return serial if len(serial) == AES_BYTES else serial.rjust(TDES_BYTES, b"\xff")
+
+
+def _derivation_data(usage: int, algorithm: str, serial: bytes) -> bytes:
+    number, bits = _ALGORITHMS[algorithm]
+    return b"\1\1" + b"".join(value.to_bytes(2, "big") for value in (usage, number, bits)) + serial
+
+
+def _transaction(base_key: Key, ksn: Ksn, kind: str, usage: list[str], terminal: str) -> tuple[int, dict[str, Given]]:
+    algorithm, _, key_type = kind.lower().partition("-")
+    if algorithm not in _ALGORITHMS or key_type not in _TYPES:
+        raise ValueError(
+            f"kind: {kind!r} is no key of a transaction; there are tdes- with cipher, encipher, decipher, mac, macver, ipinenc and "
+            "opinenc, and of AES aes128-, aes192- and aes256- with cipher, mac and pinprot"
+        )
+    if terminal not in _SIDES:
+        raise ValueError(f"terminal: expected one of {', '.join(_SIDES)}, not {terminal!r}")
+    word, field, code = _TYPES[key_type]
+    serial = _serial(ksn)
+    if len(serial) == AES_BYTES:
+        if field == 3 and terminal == "takes":
+            raise ValueError("terminal: terminals make PIN blocks")
+        side = 0 if field == 3 else _SIDES[terminal]
+        words, data = ["A-DUKPT", word], _derivation_data(code + side, algorithm, serial)
+    else:
+        if algorithm != "tdes":
+            raise ValueError(f"kind: TDES DUKPT derives keys of TDES alone, such as tdes-mac, not {kind}")
+        if terminal != "both":
+            raise ValueError("terminal: keys of TDES DUKPT are those of both sides")
+        words, data = [word], serial
+    if algorithm != "tdes" and key_type == "cipher" and not any(word.upper() in _MODES for word in usage):
+        usage = [*usage, "CBC"]
+    # A key of one transaction leaves nowhere; a base key may not leave either, and derives none that may.
+    if not any(word.upper() in _EXPORTS for word in usage):
+        usage = [*usage, *(["NO-XPORT"] if algorithm == "tdes" else _AES_STAYS)]
+    made = keys.skeleton(kind, usage=usage)
+    return field, {
+        "rule_array": words,
+        "base_derivation_key_identifier": base_key,
+        "derivation_data": data,
+        f"generated_key_identifier{field}": made,
+        f"generated_key_identifier{field}_length": _TOKEN_BYTES_MAX,
+    }
+
+
+@overload
+def derive(home: Home, base_key: Key, ksn: Ksn, kind: str, *, usage: Sequence[str] = (), terminal: Terminal = "both") -> bytes: ...
+@overload
+def derive(
+    home: Home, base_key: Keys, ksn: list[bytes] | list[Aes] | list[Ksn], kind: str, *, usage: Sequence[str] = (),
+    terminal: Terminal = "both"
+) -> list[bytes | Error]: ...
+def derive(
+    home: Home,
+    base_key: Keys,
+    ksn: Ksn | list[bytes] | list[Aes] | list[Ksn],
+    kind: str,
+    *,
+    usage: Sequence[str] = (),
+    terminal: Terminal = "both",
+) -> bytes | list[bytes | Error]:
+    """The key of a transaction as a token (Unique_Key_Derive): to make and verify MACs, to encipher and decipher, for PIN blocks.
+
+    `kind` is that of the key: tdes-mac, tdes-macver, tdes-cipher, tdes-ipinenc and others, of AES DUKPT also aes128-mac,
+    aes128-cipher, aes128-pinprot and longer ones; `usage` are CCA's keywords, where it is to do less than its kind may. Without a
+    keyword on exports the key is one that stays. With AES `terminal` says what the terminal does with the key, since each side has a key
+    of its own.
+    """
+
+    words = list(usage)
+    fields: list[int] = []
+
+    def request(base_key: Key, ksn: Ksn, kind: str, terminal: str) -> dict[str, Given]:
+        field, parameters = _transaction(base_key, ksn, kind, words, terminal)
+        fields[:] = [field]
+        return parameters
+
+    def result(answer: dict[str, Output]) -> bytes:
+        token = answer[f"generated_key_identifier{fields[0]}"]
+        assert isinstance(token, bytes)
+        return token
+
+    return _batch.run(home, "unique-key-derive", dict(base_key=base_key, ksn=ksn, kind=kind, terminal=terminal), request, result)
+
+
+@overload
+def initial(home: Home, base_key: Key, ksn: Ksn, *, under: Key, kind: BaseKind = "aes128") -> str: ...
+@overload
+def initial(
+    home: Home, base_key: Keys, ksn: list[bytes] | list[Aes] | list[Ksn], *, under: Keys, kind: BaseKind = "aes128"
+) -> list[str | Error]: ...
+def initial(
+    home: Home, base_key: Keys, ksn: Ksn | list[bytes] | list[Aes] | list[Ksn], *, under: Keys, kind: BaseKind = "aes128"
+) -> str | list[str | Error]:
+    """The initial key of a terminal, in a key block `under` the key that it is loaded by (Unique_Key_Derive, K3IPEK).
+
+    `under` is a DES EXPORTER key, with AES one of AES with WR-TR31; `kind` is the kind of a base key of AES, which the initial key
+    has too. The counter of `ksn` does not matter.
+    """
+
+    def request(base_key: Key, ksn: Ksn, under: Key, kind: str) -> dict[str, Given]:
+        serial = _serial(ksn)
+        words = ["K3IPEK", "TR31-TOK"]
+        if len(serial) == AES_BYTES:
+            if kind not in _ALGORITHMS or kind == "tdes":
+                raise ValueError(f"kind: expected one of aes128, aes192, aes256, not {kind!r}")
+            words = ["A-DUKPT", *words]
+            # An initial key is derived before any counter.
+            serial = _derivation_data(_INITIAL, kind, serial[:8] + bytes(4))
+        return {
+            "rule_array": words,
+            "base_derivation_key_identifier": base_key,
+            "derivation_data": serial,
+            "transport_key_identifier": under,
+            "generated_key_identifier3_length": _TOKEN_BYTES_MAX,
+        }
+
+    def result(answer: dict[str, Output]) -> str:
+        block = answer["generated_key_identifier3"]
+        assert isinstance(block, bytes)
+        return block.decode("ascii")
+
+    return _batch.run(home, "unique-key-derive", dict(base_key=base_key, ksn=ksn, under=under, kind=kind), request, result)

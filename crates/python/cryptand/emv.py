@@ -88,7 +88,16 @@ def derive_icc_mk(
     home: Home, issuer_key: Keys, *, use: Many[str], pan: list[str], psn: Many[str] = "00", option: Many[str] = "A",
     under: Keys | None = None
 ) -> list[bytes | Error]: ...
-def derive_icc_mk(home: Home, issuer_key: Any, *, use: Any, pan: Any, psn: Any = "00", option: Any = "A", under: Any = None) -> Any:
+def derive_icc_mk(
+    home: Home,
+    issuer_key: Keys,
+    *,
+    use: Many[str],
+    pan: str | list[str],
+    psn: Many[str] = "00",
+    option: Many[str] = "A",
+    under: Keys | None = None,
+) -> bytes | list[bytes | Error]:
     """A card's key (Derive_ICC_MK): a token of level 0, under the master key, or `under` an EXPORTER key for who personalizes the card.
 
     `use` is AC, MAC, ENC or DATA, and the issuer's key must be for it; `option` A or B of EMV (B differs for PANs of more than 16 digits).
@@ -114,7 +123,9 @@ def derive(home: Home, key: Key, data: bytes, *, method: str = "TDES-ENC", made:
 def derive(
     home: Home, key: Keys, data: list[bytes], *, method: Many[str] = "TDES-ENC", made: Many[str | bytes] = "MAC"
 ) -> list[bytes | Error]: ...
-def derive(home: Home, key: Any, data: Any, *, method: Any = "TDES-ENC", made: Any = "MAC") -> Any:
+def derive(
+    home: Home, key: Keys, data: bytes | list[bytes], *, method: Many[str] = "TDES-ENC", made: Many[str | bytes] = "MAC"
+) -> bytes | list[bytes | Error]:
     """A DES key from data by any method of Diversified_Key_Generate: TDES-ENC, TDES-DEC, TDES-CBC, TDES-XOR, TDESEMV2, TDESEMV4,
     CLR8-ENC, SESS-XOR.
 
@@ -132,7 +143,7 @@ def derive(home: Home, key: Any, data: Any, *, method: Any = "TDES-ENC", made: A
 def derive_common_sk(home: Home, icc_mk: Key, r: bytes, *, made: str | bytes = "MAC") -> bytes: ...
 @overload
 def derive_common_sk(home: Home, icc_mk: Keys, r: list[bytes], *, made: Many[str | bytes] = "MAC") -> list[bytes | Error]: ...
-def derive_common_sk(home: Home, icc_mk: Any, r: Any, *, made: Any = "MAC") -> Any:
+def derive_common_sk(home: Home, icc_mk: Keys, r: bytes | list[bytes], *, made: Many[str | bytes] = "MAC") -> bytes | list[bytes | Error]:
     """The key of a session by EMV common, of a card's key (of `derive_icc_mk`) and 8 bytes: the counter and six zeros, or a cryptogram."""
 
     def request(icc_mk: Key, r: bytes, made: str | bytes) -> dict[str, Given]:
@@ -154,8 +165,16 @@ def derive_sk(
     made: Many[str | bytes] = "MAC"
 ) -> list[bytes | Error]: ...
 def derive_sk(
-    home: Home, issuer_key: Any, *, scheme: Any, pan: Any, psn: Any = "00", atc: Any, iv: Any = b"", made: Any = "MAC"
-) -> Any:
+    home: Home,
+    issuer_key: Keys,
+    *,
+    scheme: Many[str],
+    pan: Many[str],
+    psn: Many[str] = "00",
+    atc: bytes | list[bytes],
+    iv: Many[bytes] = b"",
+    made: Many[str | bytes] = "MAC",
+) -> bytes | list[bytes | Error]:
     """The key of a session of an issuer's key of level 0, through the card's by option A: of messages by Visa (VISA), or by the tree of EMV
     2000 with two or four branches (TREE2, TREE4), which takes a vector of 16 bytes or none."""
 
@@ -177,7 +196,7 @@ def derive_sk(
 def derive_aes(home: Home, key: Key, data: bytes, *, method: str, made: bytes) -> bytes: ...
 @overload
 def derive_aes(home: Home, key: Keys, data: list[bytes], *, method: Many[str], made: Many[bytes]) -> list[bytes | Error]: ...
-def derive_aes(home: Home, key: Any, data: Any, *, method: Any, made: Any) -> Any:
+def derive_aes(home: Home, key: Keys, data: bytes | list[bytes], *, method: Many[str], made: Many[bytes]) -> bytes | list[bytes | Error]:
     """An AES key from 16 bytes (Diversified_Key_Generate2): a card's by option C (MK-OPTC), or a session's (SESS-ENC). `made` is its
     skeleton, of the verb key-token-build2."""
 
@@ -230,9 +249,18 @@ def verify_arqc(
     scheme: Many[str] = "EMV", option: Many[str] = "A", un: Many[bytes | None] = None
 ) -> list[bool | Error]: ...
 def verify_arqc(
-    home: Home, issuer_key: Any, arqc: Any, *, pan: Any, psn: Any = "00", atc: Any, data: Any, scheme: Any = "EMV", option: Any = "A",
-    un: Any = None
-) -> Any:
+    home: Home,
+    issuer_key: Keys,
+    arqc: bytes | list[bytes],
+    *,
+    pan: Many[str],
+    psn: Many[str] = "00",
+    atc: Many[bytes],
+    data: Many[bytes],
+    scheme: Many[str] = "EMV",
+    option: Many[str] = "A",
+    un: Many[bytes | None] = None,
+) -> bool | list[bool | Error]:
     """Whether a request cryptogram is right (EMV_Transaction, VERARQC).
 
     `data` are the 1 to 1,024 bytes that the card's cryptogram is of, without padding. `scheme` says how its key is made and they are
@@ -263,9 +291,22 @@ def answer_arqc(
     option: Many[str] = "A", un: Many[bytes | None] = None, arpc_key: Keys | None = None
 ) -> list[bytes | None | Error]: ...
 def answer_arqc(
-    home: Home, issuer_key: Any, arqc: Any, *, pan: Any, psn: Any = "00", atc: Any, data: Any, arpc_rc: Any = None, csu: Any = None,
-    proprietary: Any = b"", scheme: Any = "EMV", option: Any = "A", un: Any = None, arpc_key: Any = None
-) -> Any:
+    home: Home,
+    issuer_key: Keys,
+    arqc: bytes | list[bytes],
+    *,
+    pan: Many[str],
+    psn: Many[str] = "00",
+    atc: Many[bytes],
+    data: Many[bytes],
+    arpc_rc: Many[bytes | None] = None,
+    csu: Many[bytes | None] = None,
+    proprietary: Many[bytes] = b"",
+    scheme: Many[str] = "EMV",
+    option: Many[str] = "A",
+    un: Many[bytes | None] = None,
+    arpc_key: Keys | None = None,
+) -> bytes | list[bytes | None | Error] | None:
     """The response to a request cryptogram that is right, in one request (EMV_Transaction, VERGEN); None where it is not.
 
     By method 1 `arpc_rc` is the response code of 2 bytes, and the response has 8; by method 2 (EMV, TREE2, TREE4) `csu` is the card status
@@ -306,9 +347,19 @@ def generate_arpc(
     scheme: Many[str] = "EMV", option: Many[str] = "A", un: Many[bytes | None] = None, arpc_key: Keys | None = None
 ) -> list[bytes | Error]: ...
 def generate_arpc(
-    home: Home, issuer_key: Any, arqc: Any, *, pan: Any, psn: Any = "00", atc: Any, arpc_rc: Any, scheme: Any = "EMV", option: Any = "A",
-    un: Any = None, arpc_key: Any = None
-) -> Any:
+    home: Home,
+    issuer_key: Keys,
+    arqc: bytes | list[bytes],
+    *,
+    pan: Many[str],
+    psn: Many[str] = "00",
+    atc: Many[bytes],
+    arpc_rc: Many[bytes],
+    scheme: Many[str] = "EMV",
+    option: Many[str] = "A",
+    un: Many[bytes | None] = None,
+    arpc_key: Keys | None = None,
+) -> bytes | list[bytes | Error]:
     """A response of method 1 to a cryptogram that is not verified (EMV_Transaction, GENARPC): 8/90 in every role that does not name it."""
 
     def request(**rest: Any) -> dict[str, Given]:
@@ -323,7 +374,7 @@ def generate_arpc(
 def generate_command_mac(home: Home, sk: Key, command: bytes) -> bytes: ...
 @overload
 def generate_command_mac(home: Home, sk: Keys, command: list[bytes]) -> list[bytes | Error]: ...
-def generate_command_mac(home: Home, sk: Any, command: Any) -> Any:
+def generate_command_mac(home: Home, sk: Keys, command: bytes | list[bytes]) -> bytes | list[bytes | Error]:
     """The MAC of 8 bytes of a command to the card, under the key of a session (MAC_Generate, EMVMACD)."""
 
     def request(sk: Key, command: bytes) -> dict[str, Given]:
@@ -346,10 +397,25 @@ def change_pin(
     current_pan: Many[str | None] = None, current_pad: Many[str] = "F", scheme: Many[str] = "VISA"
 ) -> list[bytes | Error]: ...
 def change_pin(
-    home: Home, block: Any, *, block_key: Any, ac_key: Any, enc_key: Any, pan: Any, psn: Any = "00", atc: Any, format: Any = "ISO-0",
-    block_pan: Any = None, pad: Any = "F", current: Any = None, current_key: Any = None, current_format: Any = "ISO-0",
-    current_pan: Any = None, current_pad: Any = "F", scheme: Any = "VISA"
-) -> Any:
+    home: Home,
+    block: bytes | list[bytes],
+    *,
+    block_key: Keys,
+    ac_key: Keys,
+    enc_key: Keys,
+    pan: Many[str],
+    psn: Many[str] = "00",
+    atc: Many[bytes],
+    format: Many[str] = "ISO-0",
+    block_pan: Many[str | None] = None,
+    pad: Many[str] = "F",
+    current: Many[bytes | None] = None,
+    current_key: Keys | None = None,
+    current_format: Many[str] = "ISO-0",
+    current_pan: Many[str | None] = None,
+    current_pad: Many[str] = "F",
+    scheme: Many[str] = "VISA",
+) -> bytes | list[bytes | Error]:
     """The 16 enciphered bytes of a command that gives a card the PIN of a block (PIN_Change_Unblock), as Visa's cards take them: with
     the PIN before it (`current`, VISAPCU2), or without (VISAPCU1).
 
@@ -406,8 +472,16 @@ def message_with_key(
     mode: Many[str] = "TDES-CBC"
 ) -> list[bytes | Error]: ...
 def message_with_key(
-    home: Home, text: Any, key: Any, *, session_key: Any, offset: Any, length: Any = 16, iv: Any = bytes(8), mode: Any = "TDES-CBC"
-) -> Any:
+    home: Home,
+    text: bytes | list[bytes],
+    key: Keys,
+    *,
+    session_key: Keys,
+    offset: Many[int],
+    length: Many[int] = 16,
+    iv: Many[bytes] = bytes(8),
+    mode: Many[str] = "TDES-CBC",
+) -> bytes | list[bytes | Error]:
     """A text with a key in it, enciphered (Secure_Messaging_for_Keys): 8/90 in every role that does not name it.
 
     The `length` bytes of the key replace those of the text from `offset` on, counted from zero. The session's key is SMKEY; texts have
@@ -441,9 +515,22 @@ def message_with_pin(
     pad: Many[str] = "F", to_pad: Many[str] = "F", iv: Many[bytes] = bytes(8), mode: Many[str] = "TDES-CBC"
 ) -> list[bytes | Error]: ...
 def message_with_pin(
-    home: Home, text: Any, block: Any, *, block_key: Any, session_key: Any, offset: Any, pan: Any = None, format: Any = "ISO-0",
-    to_format: Any = "ISO-0", to_pan: Any = None, pad: Any = "F", to_pad: Any = "F", iv: Any = bytes(8), mode: Any = "TDES-CBC"
-) -> Any:
+    home: Home,
+    text: bytes | list[bytes],
+    block: Many[bytes],
+    *,
+    block_key: Keys,
+    session_key: Keys,
+    offset: Many[int],
+    pan: Many[str | None] = None,
+    format: Many[str] = "ISO-0",
+    to_format: Many[str] = "ISO-0",
+    to_pan: Many[str | None] = None,
+    pad: Many[str] = "F",
+    to_pad: Many[str] = "F",
+    iv: Many[bytes] = bytes(8),
+    mode: Many[str] = "TDES-CBC",
+) -> bytes | list[bytes | Error]:
     """A text with the PIN of a block in it, as a clear block of `to_format`, enciphered (Secure_Messaging_for_PINs): 8/90 in every role that
     does not name it. The 8 bytes replace those of the text from `offset` on, counted from zero; the session's key is SMPIN."""
 

@@ -12,6 +12,7 @@ Equal texts under one key and tweak are enciphered to equal ones: a tweak that d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, overload
 
 from . import _batch
@@ -32,7 +33,7 @@ def _format(tweak: str | bytes, alphabet: str | None, tweak_alphabet: str, side:
     }
 
 
-def _text(name: str) -> Any:
+def _text(name: str) -> Callable[[dict[str, Output]], str]:
     def result(answer: dict[str, Output]) -> str:
         value = answer[name]
         assert isinstance(value, bytes)
@@ -41,7 +42,7 @@ def _text(name: str) -> Any:
     return result
 
 
-def _one(home: Home, verb: str, given: str, made: str, values: dict[str, Any]) -> Any:
+def _one(home: Home, verb: str, given: str, made: str, values: dict[str, Any]) -> str | list[str | Error]:
     def request(text: str, key: Key, tweak: str | bytes, alphabet: str | None, tweak_alphabet: str) -> dict[str, Given]:
         return {
             "rule_array": ["FF1", "AES", "BASE10" if alphabet is None else "CUSTOM"],
@@ -62,7 +63,15 @@ def encipher(
     home: Home, text: list[str], *, key: Keys, tweak: str | bytes | list[str] | list[bytes] = "", alphabet: str | list[str] | None = None,
     tweak_alphabet: str | list[str] = ""
 ) -> list[str | Error]: ...
-def encipher(home: Home, text: Any, *, key: Any, tweak: Any = "", alphabet: Any = None, tweak_alphabet: Any = "") -> Any:
+def encipher(
+    home: Home,
+    text: str | list[str],
+    *,
+    key: Keys,
+    tweak: str | bytes | list[str] | list[bytes] = "",
+    alphabet: str | list[str] | None = None,
+    tweak_alphabet: str | list[str] = "",
+) -> str | list[str | Error]:
     """A text enciphered (Format_Preserving_Encipher). With an alphabet a tweak is any bytes, or of the characters of `tweak_alphabet`,
     where one is given."""
     values = dict(text=text, key=key, tweak=tweak, alphabet=alphabet, tweak_alphabet=tweak_alphabet)
@@ -78,7 +87,15 @@ def decipher(
     home: Home, text: list[str], *, key: Keys, tweak: str | bytes | list[str] | list[bytes] = "", alphabet: str | list[str] | None = None,
     tweak_alphabet: str | list[str] = ""
 ) -> list[str | Error]: ...
-def decipher(home: Home, text: Any, *, key: Any, tweak: Any = "", alphabet: Any = None, tweak_alphabet: Any = "") -> Any:
+def decipher(
+    home: Home,
+    text: str | list[str],
+    *,
+    key: Keys,
+    tweak: str | bytes | list[str] | list[bytes] = "",
+    alphabet: str | list[str] | None = None,
+    tweak_alphabet: str | list[str] = "",
+) -> str | list[str | Error]:
     """A text deciphered (Format_Preserving_Decipher): whatever the key and tweak, a text of the format comes out."""
     values = dict(text=text, key=key, tweak=tweak, alphabet=alphabet, tweak_alphabet=tweak_alphabet)
     return _one(home, "format-preserving-decipher", "ciphertext", "plaintext", values)
@@ -96,9 +113,18 @@ def translate(
     to_alphabet: str | list[str] | None = None, tweak_alphabet: str | list[str] = "", to_tweak_alphabet: str | list[str] | None = None
 ) -> list[str | Error]: ...
 def translate(
-    home: Home, text: Any, *, from_key: Any, to_key: Any, tweak: Any = "", to_tweak: Any = None, alphabet: Any = None,
-    to_alphabet: Any = None, tweak_alphabet: Any = "", to_tweak_alphabet: Any = None
-) -> Any:
+    home: Home,
+    text: str | list[str],
+    *,
+    from_key: Keys,
+    to_key: Keys,
+    tweak: str | bytes | list[str] | list[bytes] = "",
+    to_tweak: str | bytes | list[str] | list[bytes] | None = None,
+    alphabet: str | list[str] | None = None,
+    to_alphabet: str | list[str] | None = None,
+    tweak_alphabet: str | list[str] = "",
+    to_tweak_alphabet: str | list[str] | None = None,
+) -> str | list[str | Error]:
     """A text from under one key, tweak and alphabet under others (Format_Preserving_Translate); the clear text stays in the card.
 
     What is not given of the new text is as of the old one. Another alphabet needs keys that are not for translations alone (C-XLATE), and

@@ -83,16 +83,16 @@ def import_key(
 ) -> list[bytes | Error]: ...
 def import_key(
     home: Home,
-    block: Any,
+    block: str | list[str],
     *,
-    under: Any,
-    as_type: Any = None,
-    derives: Any = None,
-    level: Any = None,
-    no_offset: Any = False,
-    wrapping: Any = None,
-    enhanced_only: Any = False,
-) -> Any:
+    under: Keys,
+    as_type: Many[str | None] = None,
+    derives: Many[str | None] = None,
+    level: Many[str | None] = None,
+    no_offset: Many[bool] = False,
+    wrapping: Many[str | None] = None,
+    enhanced_only: Many[bool] = False,
+) -> bytes | list[bytes | Error]:
     """The key of a block, or of one that is recorded under this label, as a token under the master key (TR31_Key_Import).
 
     Where usage and mode mean two keys, `as_type` says which: IPINENC or OPINENC, IMPORTER or EXPORTER, PINGEN or PINVER, CVK-CVV or
@@ -134,18 +134,18 @@ def export_key(
 ) -> list[str | Error]: ...
 def export_key(
     home: Home,
-    key: Any,
+    key: Key | KeyList,
     *,
-    under: Any,
-    usage: Any,
-    mode: Any,
-    version: Any = "D",
-    exportability: Any = "E",
-    version_num: Any = "00",
-    blocks: Any = "",
-    vector: Any = None,
-    key_field_length: Any = 0,
-) -> Any:
+    under: Keys,
+    usage: Many[str | None],
+    mode: Many[str | None],
+    version: Many[str] = "D",
+    exportability: Many[str] = "E",
+    version_num: Many[str] = "00",
+    blocks: Many[str] = "",
+    vector: Many[str | None] = None,
+    key_field_length: Many[int] = 0,
+) -> str | list[str | Error]:
     """A block of a key (TR31_Key_Export), of version A, B, C or D.
 
     `usage` and `mode` are codes of X9.143, such as P0 and E; both are None where the control vector says them (`vector` is ATTR-CV;
@@ -186,7 +186,7 @@ def export_key(
 def parse(home: Home, block: str) -> Header: ...
 @overload
 def parse(home: Home, block: list[str]) -> list[Header | Error]: ...
-def parse(home: Home, block: Any) -> Any:
+def parse(home: Home, block: str | list[str]) -> Header | list[Header | Error]:
     """What the header of a block says (TR31_Key_Token_Parse). Its MAC is not looked at: only an import tells whether all of it is true."""
 
     def request(block: str) -> dict[str, Given]:
@@ -214,7 +214,7 @@ def parse(home: Home, block: Any) -> Any:
 def optional_blocks(home: Home, block: str) -> dict[str, int]: ...
 @overload
 def optional_blocks(home: Home, block: list[str]) -> list[dict[str, int] | Error]: ...
-def optional_blocks(home: Home, block: Any) -> Any:
+def optional_blocks(home: Home, block: str | list[str]) -> dict[str, int] | list[dict[str, int] | Error]:
     """Which optional blocks there are: their identifiers of two characters and how many characters their data have, in their order
     (TR31_Optional_Data_Read, INFO)."""
 
@@ -236,7 +236,7 @@ def read_optional(home: Home, block: str, identifier: str) -> str: ...
 def read_optional(home: Home, block: str, identifier: list[str]) -> list[str | Error]: ...
 @overload
 def read_optional(home: Home, block: list[str], identifier: str | list[str]) -> list[str | Error]: ...
-def read_optional(home: Home, block: Any, identifier: Any) -> Any:
+def read_optional(home: Home, block: str | list[str], identifier: str | list[str]) -> str | list[str | Error]:
     """The data of the optional block with this identifier (TR31_Optional_Data_Read, DATA); VerbError where there is none."""
 
     def request(block: str, identifier: str) -> dict[str, Given]:
@@ -252,7 +252,9 @@ def read_optional(home: Home, block: Any, identifier: Any) -> Any:
 def optional_block(home: Home, identifier: str, data: str, *, behind: str = "") -> str: ...
 @overload
 def optional_block(home: Home, identifier: str | list[str], data: list[str], *, behind: str | list[str] = "") -> list[str | Error]: ...
-def optional_block(home: Home, identifier: Any, data: Any, *, behind: Any = "") -> Any:
+def optional_block(
+    home: Home, identifier: str | list[str], data: str | list[str], *, behind: str | list[str] = ""
+) -> str | list[str | Error]:
     """An optional block, `behind` those that were made before it (TR31_Optional_Data_Build): the text for the `blocks` of `export_key`."""
 
     def request(identifier: str, data: str, behind: str) -> dict[str, Given]:

@@ -16,7 +16,7 @@ from ._blocks import Key, Keys, Many, aes, derivation, derived_in, pan_digits, p
 from ._errors import Error
 from ._home import Given, Home, Output
 from ._translate import PanChange as PanChange, reformat as reformat, translate as translate
-from .dukpt import Ksn
+from ._ksn import Ksn
 
 TABLE = "0123456789012345"
 """The decimalisation table that is stored in every home."""
@@ -114,17 +114,17 @@ def verify(
 ) -> list[bool | Error]: ...
 def verify(
     home: Home,
-    block: Any,
+    block: bytes | Sequence[bytes],
     *,
-    block_key: Any,
-    pin_key: Any,
-    method: Any,
-    format: Any = "ISO-0",
-    pan: Any = None,
-    ksn: Any = None,
-    pad: Any = "F",
-    extraction: Any = None,
-) -> Any:
+    block_key: Keys,
+    pin_key: Keys,
+    method: Many[Method],
+    format: Many[str] = "ISO-0",
+    pan: Many[str | None] = None,
+    ksn: Many[Ksn | None] = None,
+    pad: Many[str] = "F",
+    extraction: Many[str | None] = None,
+) -> bool | list[bool | Error]:
     """Whether the PIN in a block of 8 bytes is right by this method (Encrypted_PIN_Verify). A block that is none raises VerbError.
 
     A base key of AES is given by its label: tokens of this verb have 64 bytes.
@@ -174,23 +174,23 @@ def compare(
 ) -> list[bool | Error]: ...
 def compare(
     home: Home,
-    block: Any,
-    reference: Any,
+    block: bytes | Sequence[bytes],
+    reference: Many[bytes],
     *,
-    block_key: Any,
-    reference_key: Any,
-    digits: Any = None,
-    format: Any = "ISO-0",
-    reference_format: Any = "ISO-0",
-    pan: Any = None,
-    reference_pan: Any = None,
-    ksn: Any = None,
-    reference_ksn: Any = None,
-    pad: Any = "F",
-    reference_pad: Any = "F",
-    extraction: Any = None,
-    reference_extraction: Any = None,
-) -> Any:
+    block_key: Keys,
+    reference_key: Keys,
+    digits: Many[int | None] = None,
+    format: Many[str] = "ISO-0",
+    reference_format: Many[str] = "ISO-0",
+    pan: Many[str | None] = None,
+    reference_pan: Many[str | None] = None,
+    ksn: Many[Ksn | None] = None,
+    reference_ksn: Many[Ksn | None] = None,
+    pad: Many[str] = "F",
+    reference_pad: Many[str] = "F",
+    extraction: Many[str | None] = None,
+    reference_extraction: Many[str | None] = None,
+) -> bool | list[bool | Error]:
     """Whether the PIN of a block is that of a reference block (Encrypted_PIN_Verify2): whole (REFPIN), or, with `digits`, the last so many
     of both (TRUNCPIN, 4 to 16). Both blocks have 8 bytes. `reference_pan` is given where it is not `pan`."""
 
@@ -241,7 +241,7 @@ def generate(
 def generate(
     home: Home, *, pin_key: Keys, method: Sequence[Method], length: Many[int] = 4
 ) -> list[str | Error]: ...
-def generate(home: Home, *, pin_key: Any, method: Any, length: Any = 4) -> Any:
+def generate(home: Home, *, pin_key: Keys, method: Method | Sequence[Method], length: Many[int] = 4) -> str | list[str | Error]:
     """A clear PIN; the offset or the PVV of a clear PIN that the method has (Clear_PIN_Generate)."""
 
     def request(pin_key: Key, method: Method, length: int) -> dict[str, Given]:
@@ -268,16 +268,16 @@ def alternate(
 ) -> list[str | Error]: ...
 def alternate(
     home: Home,
-    block: Any,
+    block: bytes | Sequence[bytes],
     *,
-    block_key: Any,
-    pin_key: Any,
-    method: Any,
-    format: Any = "ISO-0",
-    pan: Any = None,
-    pad: Any = "F",
-    extraction: Any = None,
-) -> Any:
+    block_key: Keys,
+    pin_key: Keys,
+    method: Many[Method],
+    format: Many[str] = "ISO-0",
+    pan: Many[str | None] = None,
+    pad: Many[str] = "F",
+    extraction: Many[str | None] = None,
+) -> str | list[str | Error]:
     """The offset or the PVV of the PIN in a block (Clear_PIN_Generate_Alternate): an offset where the method has one, of any value."""
 
     def request(
@@ -314,15 +314,15 @@ def generate_block(
 def generate_block(
     home: Home,
     *,
-    pin_key: Any,
-    block_key: Any,
-    method: Any,
-    length: Any = 4,
-    format: Any = "ISO-0",
-    pan: Any = None,
-    pad: Any = "F",
-    sequence: Any = 99999,
-) -> Any:
+    pin_key: Keys,
+    block_key: Keys,
+    method: Method | Sequence[Method],
+    length: Many[int] = 4,
+    format: Many[str] = "ISO-0",
+    pan: Many[str | None] = None,
+    pad: Many[str] = "F",
+    sequence: Many[int] = 99999,
+) -> bytes | list[bytes | Error]:
     """A PIN by this method, in a block (Encrypted_PIN_Generate)."""
 
     def request(
@@ -358,8 +358,15 @@ def recover(
     pad: Many[str] = "F"
 ) -> list[bytes | Error]: ...
 def recover(
-    home: Home, *, pin_key: Any, block_key: Any, method: Any, format: Any = "ISO-0", pan: Any = None, pad: Any = "F"
-) -> Any:
+    home: Home,
+    *,
+    pin_key: Keys,
+    block_key: Keys,
+    method: Ibm | Sequence[Ibm],
+    format: Many[str] = "ISO-0",
+    pan: Many[str | None] = None,
+    pad: Many[str] = "F",
+) -> bytes | list[bytes | Error]:
     """The PIN that an offset of IBM 3624 leads to, in a block (Recover_PIN_From_Offset). `method` is an `Ibm` with an offset of 4 to 12
     digits: as many has the PIN."""
 
@@ -400,8 +407,15 @@ def encrypt(
     pad: Many[str] = "F", sequence: Many[int] = 99999
 ) -> list[bytes | Error]: ...
 def encrypt(
-    home: Home, pin: Any, *, block_key: Any, format: Any = "ISO-0", pan: Any = None, pad: Any = "F", sequence: Any = 99999
-) -> Any:
+    home: Home,
+    pin: str | list[str | None] | None,
+    *,
+    block_key: Keys,
+    format: Many[str] = "ISO-0",
+    pan: Many[str | None] = None,
+    pad: Many[str] = "F",
+    sequence: Many[int] = 99999,
+) -> bytes | list[bytes | Error]:
     """A clear PIN in a block (Clear_PIN_Encrypt): in no role of a home, unless it says otherwise. `None`: a random PIN of 4 digits."""
 
     def request(pin: str | None, block_key: Key, format: str, pan: str | None, pad: str, sequence: int) -> dict[str, Given]:

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`values`] | the arguments of a verb from a dictionary, and a dictionary of its answer |
 //! | [`calls`] | one call, or many in flight, without the interpreter's lock |
+//! | [`keys`] | kinds of keys, key records, public keys in PEM |
 //! | [`errors`] | the exceptions of `cryptand._errors` |
 //!
 //! What the functions of the package mean is in `cryptand/*.py`: here is nothing but the way into the facility.
@@ -11,13 +12,15 @@
 
 mod calls;
 mod errors;
+mod keys;
 mod values;
 
 use calls::Answered;
-use facility::wire::verb::TABLE;
+use facility::wire::verb::{Kind, TABLE, Verb};
 use facility::{Codes, Facility, Options};
+use keys::{Listed, Named};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 
 /// A home, opened: the daemon was reached.
@@ -79,6 +82,33 @@ impl Connection {
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         calls::many(py, &self.facility, self.domain, verb, &requests)
     }
+
+    /// The token of a new key of a kind.
+    fn generate<'py>(&self, py: Python<'py>, named: Named) -> PyResult<Bound<'py, PyBytes>> {
+        keys::generate(py, &self.facility, self.domain, &named)
+    }
+
+    /// Key records whose labels match a pattern: label, store, length of the token in bytes, seconds since 1970 of the
+    /// last change, length of the certificate chain in bytes.
+    #[pyo3(signature = (pattern, store))]
+    fn records(&self, py: Python<'_>, pattern: &str, store: Option<&str>) -> PyResult<Vec<Listed>> {
+        keys::records(py, &self.facility, pattern, store)
+    }
+
+    /// The token of a key record; empty where it has none.
+    fn read<'py>(&self, py: Python<'py>, store: &str, label: &str) -> PyResult<Bound<'py, PyBytes>> {
+        keys::read(py, &self.facility, store, label)
+    }
+
+    /// Records a token: under a new label, or in the place of the record's own.
+    fn write(&self, py: Python<'_>, label: &str, token: &[u8], replace: bool) -> PyResult<()> {
+        keys::write(py, &self.facility, label, token, replace)
+    }
+
+    /// Deletes a key record, or its token alone.
+    fn delete(&self, py: Python<'_>, store: &str, label: &str, token_only: bool) -> PyResult<()> {
+        keys::delete(py, &self.facility, store, label, token_only)
+    }
 }
 
 /// What a return and reason code mean, where that is known.
@@ -96,8 +126,68 @@ fn verbs() -> Vec<(&'static str, Vec<&'static str>)> {
     TABLE.iter().map(names).collect()
 }
 
+/// Names of the parameters of a verb that a label may be in.
+#[pyfunction]
+fn key_parameters(verb: &str) -> Vec<&'static str> {
+    let Some(verb) = Verb::from_name(verb) else { return Vec::new() };
+    let keys = verb.entry().parameters.iter().filter(|parameter| matches!(parameter.kind, Kind::Key { .. }));
+    keys.map(|parameter| parameter.name).collect()
+}
+
+/// Names of all kinds of keys.
+#[pyfunction]
+fn kinds() -> Vec<String> {
+    keys::kinds()
+}
+
+/// The store of tokens of a kind.
+#[pyfunction]
+fn store_of(named: Named) -> PyResult<&'static str> {
+    keys::store_of(&named)
+}
+
+/// A token of a kind without a key.
+#[pyfunction]
+fn skeleton(py: Python<'_>, named: Named) -> PyResult<Bound<'_, PyBytes>> {
+    keys::skeleton(py, &named)
+}
+
+/// Of what a token's key is: DES, AES, AES-VARIABLE, HMAC, PKA, KEY-BLOCK; none for what is no token.
+#[pyfunction]
+fn family(token: &[u8]) -> Option<&'static str> {
+    keys::family(token)
+}
+
+/// The public key of a token as PEM.
+#[pyfunction]
+fn public_pem(token: &[u8]) -> PyResult<String> {
+    keys::public_pem(token)
+}
+
+/// The token of a public key in PEM.
+#[pyfunction]
+fn public_token<'py>(py: Python<'py>, pem: &str) -> PyResult<Bound<'py, PyBytes>> {
+    keys::public_token(py, pem)
+}
+
+/// An ECDSA signature of a card, two numbers of equal length, in DER.
+#[pyfunction]
+fn ecdsa_der<'py>(py: Python<'py>, numbers: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    keys::ecdsa_der(py, numbers)
+}
+
+/// An ECDSA signature in DER as two numbers, as long as those of the curve of a public key's token; none for what is no
+/// signature of the curve.
+#[pyfunction]
+fn ecdsa_numbers<'py>(py: Python<'py>, der: &[u8], token: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    keys::ecdsa_numbers(py, der, token)
+}
+
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Connection, meaning, verbs};
+    use super::{
+        Connection, ecdsa_der, ecdsa_numbers, family, key_parameters, kinds, meaning, public_pem,
+        public_token, skeleton, store_of, verbs,
+    };
 }

@@ -92,7 +92,7 @@ const FLOORS: &[(&str, &str)] = &[
         "preload",
         "message paths said table connection ffi_real ffi_kernel ours ffi_border ike ffi ffi_transfer",
     ),
-    ("python", "errors values calls"),
+    ("python", "errors values calls keys"),
     (
         "sim",
         "plan said oracle memory stage tenants audits requests clear rights hostile outside officer programs client \

@@ -20,7 +20,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("facility", &["engine", "home", "link", "token", "wire"]),
     ("capi", &["facility", "home", "wire"]),
     ("csulcca", &["capi"]),
-    ("python", &["facility", "home", "token"]),
+    ("python", &["facility", "home", "keyfiles", "token"]),
     ("offload", &["capi", "engine", "facility", "home", "keyfiles", "token", "wire"]),
     ("daemon", &["home", "link", "saying", "token", "wire"]),
     ("peers", &[]),

@@ -1,7 +1,7 @@
 """A program that uses the package, for mypy alone: what is annotated here is what callers get. It is not run."""
 
 import cryptand
-from cryptand import cvv, dukpt, emv, fpe, keyblock, pin
+from cryptand import cipher, cvv, dukpt, emv, fpe, keyblock, keys, mac, pin, rsa, signature
 
 home = cryptand.Home()
 block = bytes(8)
@@ -29,9 +29,32 @@ sessions: list[bytes | cryptand.Error] = emv.derive_sk(home, "A", scheme="VISA",
 is_card: bool = emv.verify_arqc(home, "A", bytes(8), pan="4", atc=bytes(2), data=b"")
 arpc: bytes | None = emv.answer_arqc(home, "A", bytes(8), pan="4", atc=bytes(2), data=b"", arpc_rc=b"00")
 arpcs: list[bytes | None | cryptand.Error] = emv.answer_arqc(home, "A", [bytes(8)], pan=["4"], atc=bytes(2), data=b"", csu=bytes(4))
-mac: bytes = emv.generate_command_mac(home, session, b"")
+command_mac: bytes = emv.generate_command_mac(home, session, b"")
 change: bytes = emv.change_pin(home, block, block_key="A", ac_key="B", enc_key="C", pan="4", atc=bytes(2))
 
 enciphered: str = fpe.encipher(home, "0123456789", key="A", tweak="1")
 deciphered: list[str | cryptand.Error] = fpe.decipher(home, ["0123456789"], key="A", tweak=[b""], alphabet="0123456789")
 translated: str = fpe.translate(home, "0123456789", from_key="A", to_key="B")
+
+keys.generate(home, "A", "tdes-mac", usage=["CVVKEY-A"])
+records: list[keys.KeyRecord] = keys.list_keys(home, "A.*", store="des")
+values: dict[keys.CheckMethod, str] = keys.check_values(home, b"token")
+method: keys.CheckMethod | None = keys.test(home, "A", "8B9802")
+pem: str = keys.public_key(home, "A")
+code: bytes = mac.generate(home, b"", key="A", method="AES-CMAC")
+codes: list[bytes | cryptand.Error] = mac.generate(home, [b""], key=["A"], method="X9.19OPT", length=4)
+verified: list[bool | cryptand.Error] = mac.verify(home, [code], b"", key="A", method=["HMAC-SHA-256"])
+secret: bytes = cipher.encrypt(home, b"", key="A", mode="AES-GCM", iv=bytes(12), aad=b"")
+clear: list[bytes | cryptand.Error] = cipher.decrypt(home, [secret], key="A", mode="TDES-CBC", iv=[bytes(8)])
+moved: bytes = cipher.translate(home, secret, from_key="A", to_key="B", mode="AES-CBC", to_mode="TDES-CBC", iv=bytes(16), to_iv=bytes(8))
+signed: bytes = signature.sign(home, b"", key="A", scheme="PSS", hash="SHA-384")
+holds: bool = signature.verify(home, signed, b"", key="A", scheme="ECDSA")
+wrapped: bytes = rsa.encrypt(home, b"", key="A", padding="OAEP", hash="SHA-1")
+unwrapped: list[bytes | cryptand.Error] = rsa.decrypt(home, [wrapped], key="A")
+of_transaction: bytes = dukpt.derive(home, "A", ksn, "aes128-mac", usage=["VERIFY"], terminal="makes")
+of_transactions: list[bytes | cryptand.Error] = dukpt.derive(home, "A", [ksn, ksn], "tdes-mac")
+initial: str = dukpt.initial(home, "A", ksn, under="B", kind="aes256")
+refusals: list[type[cryptand.VerbError]] = [
+    cryptand.BadInput, cryptand.KeyExists, cryptand.KeyNotFound, cryptand.NotPermitted, cryptand.NotVerified, cryptand.Unavailable,
+    cryptand.WrongKey,
+]

@@ -35,6 +35,16 @@ fn texts_keep_their_format() {
 }
 
 #[test]
+fn keys_macs_texts_and_signatures_are_those_of_cryptography() {
+    check(&Package::new().run("data.py", &[]));
+}
+
+#[test]
+fn the_page_of_a_day_does_what_it_says() {
+    check(&Package::new().run("page.py", &[&root().join("docs/python-day.md").display().to_string()]));
+}
+
+#[test]
 fn its_types_are_complete() {
     check(&Package::new().types());
 }
