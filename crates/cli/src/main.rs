@@ -13,6 +13,7 @@ mod failure;
 mod gnupg;
 mod keywords;
 mod kind;
+mod labels;
 mod messages;
 mod output;
 mod parameters;

@@ -24,7 +24,7 @@ const FLOORS: &[(&str, &str)] = &[
     ("certificates", "error chain name signer check plain_lists clients write"),
     (
         "cli",
-        "kind args failure prompt encoded output describe session words watch signals messages keywords \
+        "kind args failure labels prompt encoded output describe session words watch signals messages keywords \
          parameters commands gnupg undumpable",
     ),
     ("confine", "arena sandbox scheduling"),

@@ -118,7 +118,7 @@ fn join(asked: Option<&Path>, (a, b): (&String, &String), new: &String, domain: 
         .integer(ckc::OUTPUT_KEY_IDENTIFIER_LENGTH, TOKEN_BYTES_MAX as i64);
     let facility = session::connect(asked)?;
     let reply = facility.call(domain, &call.arguments())?;
-    call.answer(&reply)?;
+    call.answer(&reply).map_err(|failure| call.with_near(&facility, failure))?;
     key::record(&facility, Store::Des, &new, reply.arguments().bytes(ckc::OUTPUT_KEY_IDENTIFIER))?;
     eprintln!("{new}: joined and recorded");
     Ok(())

@@ -11,13 +11,13 @@ mod serial;
 use super::key;
 use crate::args::dukpt::{BaseKind, Dukpt};
 use crate::failure::Failure;
+use crate::labels;
 use crate::session;
 use facility::keys::{NamedKind, Usage, Wanted};
 use std::path::Path;
 use token::KeyType;
 use token::control_vector::KeyForm;
 use token::variable::VariableType;
-use wire::Label;
 
 /// Runs the subcommands of `cryptand dukpt`.
 pub fn run(asked: Option<&Path>, order: &Dukpt) -> Result<(), Failure> {
@@ -41,7 +41,7 @@ fn kind_of(kind: BaseKind) -> (NamedKind, &'static [&'static str]) {
 }
 
 fn base(asked: Option<&Path>, label: &str, kind: BaseKind, domain: u16) -> Result<(), Failure> {
-    let label = Label::new(label).map_err(|error| Failure::Usage(format!("{label}: {error}")))?;
+    let label = labels::typed("", label)?;
     let (kind, usage) = kind_of(kind);
     let usage = Usage::new(usage, &[]);
     let facility = session::connect(asked)?;

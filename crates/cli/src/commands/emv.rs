@@ -8,15 +8,16 @@ use super::payment::hints::{Said, hint};
 use super::verb;
 use crate::args::emv::{Arqc, Card, CardKey, CardOption, CardUse, Emv, Padding, Scheme, ScriptMac};
 use crate::failure::Failure;
+use crate::labels::such_as;
 use crate::output::{print, print_json, write_new};
 use crate::session;
 use facility::Facility;
 use serde_json::{Map, Value, json};
 use std::io::{Read, stdin};
 use std::path::Path;
-use wire::Codes;
 use wire::bounds::KEYWORD_BYTES;
 use wire::verb::Verb;
+use wire::{Codes, code};
 
 /// Longest data of a cryptogram or a command in bytes.
 const DATA_BYTES_MAX: u64 = 1024;
@@ -122,7 +123,7 @@ fn arqc(asked: Option<&Path>, typed: &Arqc) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
     let (answer, codes) = verb::call(&facility, Verb::EmvTransaction, typed.card.domain, &parameters, &[])?;
     if !codes.has_output() {
-        return Err(refused(Verb::EmvTransaction, &parameters, codes, &keys));
+        return Err(refused(&facility, Verb::EmvTransaction, &parameters, codes, &keys));
     }
     let response = bytes(&answer, "arpc");
     // With a status (method 2) the ARPC has four bytes.
@@ -209,11 +210,17 @@ fn call(
     keys: &[(Taken, &str)],
 ) -> Result<Value, Failure> {
     let (answer, codes) = verb::call(facility, verb_of, card.domain, parameters, &[])?;
-    if codes.is_ok() { Ok(answer) } else { Err(refused(verb_of, parameters, codes, keys)) }
+    if codes.is_ok() { Ok(answer) } else { Err(refused(facility, verb_of, parameters, codes, keys)) }
 }
 
 /// The error for a refused verb: its codes, and the key types that its keys must have.
-fn refused(verb: Verb, parameters: &Map<String, Value>, codes: Codes, keys: &[(Taken, &str)]) -> Failure {
+fn refused(
+    facility: &Facility,
+    verb: Verb,
+    parameters: &Map<String, Value>,
+    codes: Codes,
+    keys: &[(Taken, &str)],
+) -> Failure {
     let words = parameters["rule_array"].as_array().map(Vec::as_slice).unwrap_or_default();
     let words = words.iter().filter_map(Value::as_str).map(|word| {
         let mut keyword = [b' '; KEYWORD_BYTES];
@@ -223,7 +230,10 @@ fn refused(verb: Verb, parameters: &Map<String, Value>, codes: Codes, keys: &[(T
     let takes: Vec<Taken> = keys.iter().map(|(taken, _)| *taken).collect();
     let labels: Vec<_> = keys.iter().map(|(taken, label)| (taken.0, (*label).to_owned())).collect();
     let said = Said { takes: &takes, labels: &labels, controls: &[] };
-    let hint = hint(verb, &words.collect::<Vec<_>>(), codes, &said);
+    let mut hint = hint(verb, &words.collect::<Vec<_>>(), codes, &said);
+    if codes == code::LABEL_NOT_FOUND {
+        hint += &such_as(facility, keys.iter().map(|(_, label)| *label));
+    }
     Failure::Payment { verb: verb.entry().name, codes, hint }
 }
 

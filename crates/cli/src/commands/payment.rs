@@ -67,7 +67,7 @@ pub fn answered(asked: Option<&Path>, order: &impl Order, domain: u16) -> Result
     let call = order.call()?;
     let facility = session::connect(asked)?;
     let reply = facility.call(domain, &call.arguments())?;
-    call.answer(&reply)
+    call.answer(&reply).map_err(|failure| call.with_near(&facility, failure))
 }
 
 /// The clear PIN in a file, or on standard input (`-`), where a terminal asks for it and does not show it.

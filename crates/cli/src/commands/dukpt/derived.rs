@@ -41,7 +41,8 @@ pub fn derive(asked: Option<&Path>, typed: &Derive) -> Result<(), Failure> {
     let kind = kind(typed)?;
     let facility = session::connect(asked)?;
     let call = typed.call()?;
-    let answer = call.answer(&facility.call(typed.many.domain, &call.arguments())?)?;
+    let reply = facility.call(typed.many.domain, &call.arguments())?;
+    let answer = call.answer(&reply).map_err(|failure| call.with_near(&facility, failure))?;
     let token = hexadecimal(answer.text())?;
     if let Some(path) = &typed.out {
         return write_new(path, &token);

@@ -2,8 +2,9 @@
 
 use super::hints::{Said, hint};
 use crate::failure::Failure;
+use crate::labels::such_as;
 use crate::prompt::to_hexadecimal;
-use facility::Reply;
+use facility::{Facility, Reply};
 use serde_json::{Value, json};
 use wire::bounds::KEYWORD_BYTES;
 use wire::frame::Arguments;
@@ -178,6 +179,18 @@ impl Call {
             }
             Reading::Verified(_) => return Err(Failure::Unexpected(verb)),
         })
+    }
+
+    /// The failure with the records that may have been meant, where a label has none.
+    pub fn with_near(&self, facility: &Facility, failure: Failure) -> Failure {
+        match failure {
+            Failure::Payment { verb, codes, hint } if codes == code::LABEL_NOT_FOUND => {
+                let labels = self.labels.iter().map(|(_, label)| label.as_str());
+                let hint = hint + &such_as(facility, labels);
+                Failure::Payment { verb, codes, hint }
+            }
+            failure => failure,
+        }
     }
 
     fn words(&self) -> Vec<[u8; KEYWORD_BYTES]> {

@@ -24,8 +24,7 @@ pub fn given<'a>(option: &str, value: Option<&'a String>) -> Result<&'a str, Fai
 
 /// The label of an option.
 pub fn label(option: &str, value: Option<&String>) -> Result<Label, Failure> {
-    let text = given(option, value)?;
-    Label::new(text).map_err(|error| Failure::Usage(format!("{option} {text}: {error}")))
+    crate::labels::typed(option, given(option, value)?)
 }
 
 /// Exactly `count` bytes from hexadecimal digits; otherwise an error that names the option.
