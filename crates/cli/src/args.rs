@@ -6,9 +6,11 @@ mod card;
 pub mod cvv;
 pub mod dukpt;
 pub mod emv;
+pub mod fpe;
 mod groups;
 mod ipsec;
 mod keyblock;
+pub mod mac;
 pub mod openpgp;
 pub mod payment;
 pub mod pgp;
@@ -29,9 +31,11 @@ pub use card::{Card, CardOptions};
 pub use cvv::Cvv;
 pub use dukpt::Dukpt;
 pub use emv::Emv;
+pub use fpe::Fpe;
 pub use groups::command;
 pub use ipsec::{Ipsec, IpsecMetrics};
 pub use keyblock::{BlockExport, BlockVersion, GivenBlock, Keyblock};
+pub use mac::Mac;
 pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
 pub use options::cert::Cert;
@@ -173,6 +177,12 @@ pub enum Command {
     /// Derive keys of chip cards; cryptograms, MACs of scripts, changes of PINs
     #[command(subcommand)]
     Emv(Emv),
+    /// Make and verify MACs of texts: DES, AES, HMAC
+    #[command(subcommand)]
+    Mac(Mac),
+    /// Encipher and decipher texts that keep their format (FF1)
+    #[command(subcommand)]
+    Fpe(Fpe),
     /// Ask for certificates of keys on cards, and check chains
     #[command(subcommand)]
     Cert(Cert),

@@ -11,11 +11,13 @@ mod described;
 mod dukpt;
 mod emv;
 mod encrypt;
+mod fpe;
 mod health;
 mod init;
 mod ipsec;
 mod key;
 mod keyblock;
+mod mac;
 mod measure;
 mod metrics;
 mod officer;
@@ -76,6 +78,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Dukpt(order) => dukpt::run(home, order),
         Command::Cvv(order) => cvv::run(home, order),
         Command::Emv(order) => emv::run(home, order),
+        Command::Mac(order) => mac::run(home, order),
+        Command::Fpe(order) => fpe::run(home, order),
         Command::Cert(typed) => cert::run(home, typed),
         Command::Tls(typed) => tls::run(typed),
         Command::Ipsec(typed) => ipsec::run(typed),

@@ -47,14 +47,18 @@ pub fn run(asked: Option<&Path>, order: &impl Order, options: &Many) -> Result<(
     if let Some(file) = &options.lines {
         return many::run(&session::connect(asked)?, order, options, file);
     }
-    let answer = answered(asked, order, options.domain)?;
+    conclude(answered(asked, order, options.domain)?, options.json)
+}
+
+/// Prints an answer; an error where a value does not verify.
+pub fn conclude(answer: Answer, json: bool) -> Result<(), Failure> {
     let Answer::Verified { is_right, what, codes, verb } = answer else {
-        return match options.json {
+        return match json {
             true => print_json(&answer.json()),
             false => print(&format!("{}\n", answer.text())),
         };
     };
-    if options.json {
+    if json {
         print_json(&json!({ "verified": is_right }))?;
     } else if is_right {
         print(&format!("the {what} verifies\n"))?;

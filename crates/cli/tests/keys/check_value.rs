@@ -17,6 +17,11 @@ pub fn older_check_value(key: &[u8]) -> String {
 
 /// The CMAC of a block of zeros.
 pub fn cmac(key: &[u8]) -> Vec<u8> {
+    cmac_of(key, &[0; 16])
+}
+
+/// The CMAC of a text, by OpenSSL.
+pub fn cmac_of(key: &[u8], text: &[u8]) -> Vec<u8> {
     use openssl::cipher::Cipher;
     let cipher = match key.len() {
         16 => Cipher::aes_128_cbc(),
@@ -28,7 +33,7 @@ pub fn cmac(key: &[u8]) -> Vec<u8> {
     context.set_keygen_cipher(cipher).unwrap();
     context.set_keygen_mac_key(key).unwrap();
     let key = context.keygen().unwrap();
-    Signer::new_without_digest(&key).unwrap().sign_oneshot_to_vec(&[0; 16]).unwrap()
+    Signer::new_without_digest(&key).unwrap().sign_oneshot_to_vec(text).unwrap()
 }
 
 fn enc_zero(key: &[u8]) -> Vec<u8> {

@@ -41,6 +41,8 @@ pub enum Reading {
     Bytes(&'static str, usize),
     /// Text padded with blanks, shown under this name; with the position of its parameter.
     Digits(&'static str, usize),
+    /// Text of ISO 8859-1, shown under this name as it is; with the position of its parameter.
+    Characters(&'static str, usize),
     /// A verdict, on the thing of this name.
     Verified(&'static str),
 }
@@ -177,6 +179,10 @@ impl Call {
                 let text = Zeroizing::new(String::from_utf8_lossy(arguments.bytes(at)).into_owned());
                 Answer::Made(name, Zeroizing::new(text.trim_end().to_owned()))
             }
+            Reading::Characters(name, at) => Answer::Made(
+                name,
+                Zeroizing::new(arguments.bytes(at).iter().copied().map(char::from).collect()),
+            ),
             Reading::Verified(_) => return Err(Failure::Unexpected(verb)),
         })
     }
