@@ -21,7 +21,7 @@ pub mod time;
 mod tls;
 mod token;
 
-use crate::kind;
+use crate::kind::{self, TypedKind};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use facility::keys::NamedKind;
 use std::path::PathBuf;
@@ -363,14 +363,21 @@ pub enum ImportedUse {
 #[derive(Subcommand, Debug)]
 #[allow(clippy::enum_variant_names)] // `public-key` is what people look for
 pub enum Key {
-    /// List key records
+    /// List key records: label, store, kind of key, when it was written
     List {
         /// Labels that match this; `*` stands for anything
         #[arg(default_value = "*")]
         pattern: String,
-        /// Only keys of this kind
+        /// Only keys of this store
         #[arg(long)]
         store: Option<StoreName>,
+        /// Show the check value of each symmetric key, which a card computes: of AES the CMAC of a block of zeros, of
+        /// DES a block of zeros enciphered
+        #[arg(long)]
+        check_values: bool,
+        /// Domain of the keys whose check values are shown
+        #[arg(long, default_value_t = 0, requires = "check_values")]
+        domain: u16,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -378,11 +385,14 @@ pub enum Key {
     /// Generate a key in a card and record it under a label
     #[command(after_help = kind::HELP)]
     Generate {
-        /// The label, such as PAY.MAC.KEY1
+        /// The label, such as PAY.MAC.KEY1; of a pair, what stands before .OUT and .IN or .GEN and .VER
         label: String,
         /// Which kind of key; they are listed below
-        #[arg(long = "type", value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
-        kind: NamedKind,
+        #[arg(long = "type", value_name = "TYPE", value_parser = kind::TypedParser, hide_possible_values = true)]
+        kind: TypedKind,
+        /// Of a pair: this key alone
+        #[arg(long, value_name = "END")]
+        only: Option<PairEnd>,
         /// What it may do, in CCA's keywords, where that is not all that its kind may
         #[arg(long, value_name = "KEYWORDS", value_delimiter = ',')]
         usage: Vec<String>,
@@ -404,13 +414,17 @@ pub enum Key {
     /// `first`.
     #[command(after_help = PART_EXAMPLES)]
     Part {
-        /// The label, such as LINK.KEK1
+        /// The label, such as LINK.KEK1; of a pair, what stands before .OUT and .IN or .GEN and .VER
         label: String,
         /// Which part comes
         step: PartStep,
-        /// With the first part: the kind of key, such as tdes-importer or aes256-exporter; as of `key generate`
-        #[arg(long = "type", value_name = "TYPE", value_parser = kind::Parser, hide_possible_values = true)]
-        kind: Option<NamedKind>,
+        /// With the first part: the kind of key, such as zmk, aes256-kbpk or tdes-importer; as of `key generate`. Of a
+        /// pair each part goes into both keys
+        #[arg(long = "type", value_name = "TYPE", value_parser = kind::TypedParser, hide_possible_values = true)]
+        kind: Option<TypedKind>,
+        /// With the first part of a pair: this key alone
+        #[arg(long, value_name = "END", requires = "kind")]
+        only: Option<PairEnd>,
         /// With the first part: what the key may do, where that is not all that its kind may (such as IMPORT,OPIM)
         #[arg(long, value_name = "KEYWORDS", value_delimiter = ',', requires = "kind")]
         usage: Vec<String>,
@@ -422,6 +436,28 @@ pub enum Key {
         #[arg(long, value_name = "HEX")]
         check_value: Option<String>,
         /// Domain whose master key wraps it
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Draw a component of a key at random, and print its sheet: the digits, their check values, a line to sign
+    ///
+    /// Each of the people who share a key draws one, on a machine and a printer that they trust, and types it by `key
+    /// part`. Nothing is recorded, and no card is asked. The sheet holds a secret: it goes to standard output.
+    #[command(after_help = COMPONENT_EXAMPLES)]
+    Component(Component),
+    /// Print the record of a key that people entered in parts, to be signed and kept. It holds no secret
+    ///
+    /// It has the check value of the key, or of both keys of a pair, and a line for each component.
+    Sheet {
+        /// The label, of a pair what stands before .OUT and .IN or .GEN and .VER
+        label: String,
+        /// The check value of a component; once for each, in the order of the people
+        #[arg(long, value_name = "HEX")]
+        component: Vec<String>,
+        /// Print it as a page for a browser
+        #[arg(long)]
+        html: bool,
+        /// Domain of the key
         #[arg(long, default_value_t = 0)]
         domain: u16,
     },
@@ -549,6 +585,31 @@ pub enum Key {
     },
 }
 
+/// `cryptand key component`.
+#[derive(Args, Debug)]
+pub struct Component {
+    /// The label of the key, such as PAY.ZMK
+    pub label: String,
+    /// The kind of the key, as of `key part`
+    #[arg(long = "type", value_name = "TYPE", value_parser = kind::TypedParser, hide_possible_values = true)]
+    pub kind: TypedKind,
+    /// Which of the components it is
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9))]
+    pub part: u8,
+    /// How many components the key has
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=9))]
+    pub of: u8,
+    /// Print it as a page for a browser
+    #[arg(long)]
+    pub html: bool,
+}
+
+const COMPONENT_EXAMPLES: &str = "\
+Examples, one by each of three people:
+  cryptand key component PAY.ZMK --type zmk --part 1 --of 3 | lp
+  cryptand key component PAY.ZMK --type zmk --part 2 --of 3 | lp
+  cryptand key component PAY.ZMK --type zmk --part 3 --of 3 | lp";
+
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   cryptand key import WEB.RSA1 server.key --use tls
@@ -557,9 +618,35 @@ Examples:
 
 const PART_EXAMPLES: &str = "\
 Examples, one at each person's terminal; the partner enters an importer:
+  cryptand key part PAY.KBPK first --type aes256-kbpk    a pair: PAY.KBPK.OUT and PAY.KBPK.IN
   cryptand key part LINK.KEK1 first --type aes256-exporter
   cryptand key part LINK.KEK1 last --check-value 8CA64D
   cryptand key test LINK.KEK1                     the value that both sides have";
+
+/// One key of a pair.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairEnd {
+    /// Sends: enciphers, wraps
+    Out,
+    /// Receives: deciphers, unwraps
+    In,
+    /// Makes PINs and verifies them
+    Gen,
+    /// Verifies PINs
+    Ver,
+}
+
+impl PairEnd {
+    /// The last part of the key's label.
+    pub const fn end(self) -> &'static str {
+        match self {
+            Self::Out => "OUT",
+            Self::In => "IN",
+            Self::Gen => "GEN",
+            Self::Ver => "VER",
+        }
+    }
+}
 
 /// Which part of a key is entered.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

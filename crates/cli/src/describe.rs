@@ -7,13 +7,17 @@
 //! | symmetric of variable length: AES and HMAC, version X'05' | [`variable`] |
 //! | RSA and elliptic curves | [`pka`] |
 //! | TR-31 key blocks, their headers alone | [`tr31`] |
+//!
+//! [`kind_of`] says of any of them what kind of key it holds.
 
 mod fixed;
+mod kind;
 mod pka;
 pub mod tr31;
 mod variable;
 
 use crate::prompt::to_hexadecimal;
+pub use kind::{is_incomplete, kind_of};
 use token::{Format, Holds, Under};
 use wire::bounds::LABEL_BYTES;
 use wire::control::{Register, TokenForm};

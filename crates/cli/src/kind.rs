@@ -1,9 +1,37 @@
 //! Kinds of keys as typed after `--type`, and the list of them for people.
 
 use clap::builder::{PossibleValue, TypedValueParser};
-use facility::keys::{NamedKind, NoKind};
+use facility::keys::{NamedKind, NoKind, PaymentKind};
 use std::ffi::OsStr;
 use std::sync::OnceLock;
+
+/// A kind of key as typed: of CCA, or of payments, which is one key or a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypedKind {
+    Cca(NamedKind),
+    Payment(PaymentKind),
+}
+
+impl TypedKind {
+    /// The names of all kinds, CCA's first.
+    fn names() -> impl Iterator<Item = String> {
+        NamedKind::all().map(NamedKind::name).chain(PaymentKind::all().map(PaymentKind::name))
+    }
+
+    /// The kind with this name, in either case.
+    ///
+    /// # Errors
+    /// As [`parse`].
+    pub fn parse(name: &str) -> Result<Self, String> {
+        if let Some(kind) = PaymentKind::parse(name) {
+            return Ok(Self::Payment(kind));
+        }
+        NamedKind::parse(name).map(Self::Cca).map_err(|_| {
+            let names: Vec<String> = Self::names().collect();
+            told(&NoKind::near(&name.to_ascii_lowercase(), &names))
+        })
+    }
+}
 
 /// The list of kinds that people read, in lines that fit a manual page too.
 pub const HELP: &str = "\
@@ -33,6 +61,23 @@ Kinds of keys (TYPE):
       CIPHER keys as strong as its curve (AES, of p224 TDES); --derives
       says others
 
+Keys of payments. A pair is two keys of CCA that have one value; their
+labels are LABEL.OUT and LABEL.IN, or LABEL.GEN and LABEL.VER:
+  zpk    zone PIN key, a pair: OUT enciphers PIN blocks, IN deciphers
+         them; with AES blocks of ISO-4
+  zmk    zone master key, a pair: OUT wraps keys for the partner as
+         tokens and in key blocks, IN unwraps the partner's
+  kbpk   protects key blocks and wraps no token, a pair: OUT for blocks
+         that leave, IN for those that come; aes256-kbpk for version D
+  tmk    terminal master key: wraps keys for terminals
+  cvk    makes and verifies card verification values (TDES)
+  pvk    PIN verification key, a pair of TDES: GEN makes PVVs and
+         verifies, VER verifies alone; --usage names another method
+Before each stands tdes-, tdes3- (three parts), aes128-, aes192- or
+aes256-; alone it is of TDES with two parts. --only makes one key of a pair. Of the pairs a card makes zpk
+whole; both keys of the others come in parts (`key part`) or in a
+block (`keyblock import`).
+
 Uses (--usage), by CCA's keywords, narrow a key; what they do not say
 stays as the type has it. Types that need them: keygenky (UKPT or
 CLR8-ENC), secmsg of DES (SMKEY or SMPIN), pingen and pinver (the
@@ -46,6 +91,7 @@ Examples:
   cryptand key generate PAY.MAC.KEY1 --type tdes-mac
   cryptand key generate A.K1 --type aes256-cipher --usage GCM,NOEX-SYM
   cryptand key generate LINK.KEK1 --type aes256-exporter
+  cryptand key generate PAY.ZPK --type zpk
   cryptand key generate LINK.KEY1 --type p256-agree --derives aes128";
 
 /// The kind with this name.
@@ -53,10 +99,14 @@ Examples:
 /// # Errors
 /// The message lists the names that begin alike, or says where all names are listed.
 pub fn parse(name: &str) -> Result<NamedKind, String> {
-    NamedKind::parse(name).map_err(|error| match error {
+    NamedKind::parse(name).map_err(|error| told(&error))
+}
+
+fn told(error: &NoKind) -> String {
+    match error {
         NoKind::Unknown { .. } => format!("{error}; `cryptand key generate --help` lists them"),
         _ => error.to_string(),
-    })
+    }
 }
 
 /// Reads kinds from the command line, and gives a shell's completion all of them.
@@ -82,13 +132,36 @@ impl TypedValueParser for Parser {
     }
 }
 
+/// Reads kinds of CCA and of payments from the command line, and gives a shell's completion all of them.
+#[derive(Clone)]
+pub struct TypedParser;
+
+impl TypedValueParser for TypedParser {
+    type Value = TypedKind;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<TypedKind, clap::Error> {
+        TypedValueParser::parse_ref(&TypedKind::parse, command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+        let names = NAMES.get_or_init(|| TypedKind::names().collect());
+        Some(Box::new(names.iter().map(|name| PossibleValue::new(name.as_str()))))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_help_covers_every_kind() {
-        for name in NamedKind::all().map(NamedKind::name) {
+        for name in TypedKind::names() {
             // Each part of a name stands in the help, by itself.
             let parts = HELP.split(|letter: char| letter.is_whitespace() || ",.:;()".contains(letter));
             let whole: Vec<&str> = parts.collect();
@@ -110,5 +183,10 @@ mod tests {
             assert!(parse(name).unwrap_err().ends_with("; `cryptand key generate --help` lists them"));
         }
         assert!(parse("importer").unwrap_err().starts_with("which of these: tdes-importer"));
+        let none = |name: &str| TypedKind::parse(name).unwrap_err();
+        assert_eq!(TypedKind::parse("KBPK"), TypedKind::parse("tdes-kbpk"));
+        assert!(none("aes256-cvk").contains("after `aes256-` there are cipher"), "{}", none("aes256-cvk"));
+        assert!(none("blowfish").ends_with("lists them"));
+        assert_eq!(TypedKind::parse("ZPK"), TypedKind::parse("tdes-zpk"));
     }
 }

@@ -58,6 +58,17 @@ pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     Ok(escaped)
 }
 
+/// A sheet as an HTML page for printing; a form feed begins another page.
+pub fn page(title: &str, text: &str) -> String {
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let pages = escaped.replace('\x0C', "</pre>\n<pre>");
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
+         <style>@page {{ size: A4; margin: 15mm }} pre {{ font: 10pt monospace; break-after: page }}</style>\n</head>\n\
+         <body>\n<pre>{pages}</pre>\n</body>\n</html>\n"
+    )
+}
+
 /// A table for people: a header and rows, without borders.
 pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();

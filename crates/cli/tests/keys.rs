@@ -8,5 +8,6 @@ mod generate;
 mod import;
 mod keyblock;
 mod part;
+mod payment;
 mod reencipher;
 mod token;

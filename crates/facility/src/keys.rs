@@ -9,6 +9,8 @@
 //! | `rsa2048-USE`, `rsa2048-USE-me` | RSA, X'31' and X'30' | CSNDPKG |
 //! | `p256-sign`, `p256-agree`, ... | elliptic curves | CSNDPKG |
 //!
+//! Keys and pairs by the names of payments, such as `zpk`, are [`PaymentKind`].
+//!
 //! ```no_run
 //! use facility::keys::{NamedKind, Wanted};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,9 +22,11 @@
 //! ```
 
 mod generate;
+mod payment;
 mod skeleton;
 
 pub use generate::{GenerateError, Wanted};
+pub use payment::{NoSuchEnd, PaymentKey, PaymentKind};
 pub use skeleton::{About, SkeletonError, Usage};
 
 use std::fmt;
@@ -134,34 +138,9 @@ impl NamedKind {
     /// [`NoKind`], with the names that may have been meant.
     pub fn parse(name: &str) -> Result<Self, NoKind> {
         let name = name.to_ascii_lowercase();
-        if let Some(kind) = Self::all().find(|kind| kind.name() == name) {
-            return Ok(kind);
-        }
-        // A type of CCA alone, such as `importer`, and a beginning alone, such as `p256`.
-        let near: Vec<String> = Self::all()
-            .map(Self::name)
-            .filter(|kind| kind.ends_with(&format!("-{name}")) || kind.starts_with(&format!("{name}-")))
-            .collect();
-        if !near.is_empty() {
-            return Err(NoKind::Several(near));
-        }
-        let begin = name.split_once('-').map_or("", |(first, _)| first);
-        let family: Vec<String> = Self::all()
-            .map(Self::name)
-            .filter_map(|kind| kind.strip_prefix(&format!("{begin}-")).map(str::to_owned))
-            .collect();
-        if begin.is_empty() || family.is_empty() {
-            // Such as `aes` and `rsa`.
-            let mut heads: Vec<String> = Self::all()
-                .map(Self::name)
-                .filter(|kind| !name.is_empty() && kind.starts_with(&name))
-                .collect();
-            heads.iter_mut().for_each(|kind| kind.truncate(kind.find('-').unwrap_or(kind.len())));
-            heads.sort();
-            heads.dedup();
-            return Err(NoKind::Unknown { heads });
-        }
-        Err(NoKind::End { begin: begin.to_owned(), ends: family })
+        Self::all()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| NoKind::near(&name, &Self::all().map(Self::name).collect::<Vec<_>>()))
     }
 
     /// The store of tokens of this kind.
@@ -219,6 +198,34 @@ pub enum NoKind {
         /// First parts of kinds that begin with the name, such as `aes128` for `aes`.
         heads: Vec<String>,
     },
+}
+
+impl NoKind {
+    /// What may have been meant by a name in small letters that is none of these.
+    pub fn near(name: &str, names: &[String]) -> Self {
+        // A type of CCA alone, such as `importer`, and a beginning alone, such as `p256`.
+        let is_near =
+            |kind: &&String| kind.ends_with(&format!("-{name}")) || kind.starts_with(&format!("{name}-"));
+        let near: Vec<String> = names.iter().filter(is_near).cloned().collect();
+        if !near.is_empty() {
+            return Self::Several(near);
+        }
+        let begin = name.split_once('-').map_or("", |(first, _)| first);
+        let ends: Vec<String> = names
+            .iter()
+            .filter_map(|kind| kind.strip_prefix(&format!("{begin}-")).map(str::to_owned))
+            .collect();
+        if begin.is_empty() || ends.is_empty() {
+            // Such as `aes` and `rsa`.
+            let mut heads: Vec<String> =
+                names.iter().filter(|kind| !name.is_empty() && kind.starts_with(name)).cloned().collect();
+            heads.iter_mut().for_each(|kind| kind.truncate(kind.find('-').unwrap_or(kind.len())));
+            heads.sort();
+            heads.dedup();
+            return Self::Unknown { heads };
+        }
+        Self::End { begin: begin.to_owned(), ends }
+    }
 }
 
 impl std::error::Error for NoKind {}

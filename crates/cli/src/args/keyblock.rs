@@ -1,5 +1,7 @@
 //! `cryptand keyblock`.
 
+use super::PairEnd;
+use crate::kind::{self, TypedKind};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -25,6 +27,19 @@ pub enum Keyblock {
         /// A keyword of TR31_Key_Import, such as EXPORTER or PINVER; may be repeated
         #[arg(long = "as", value_name = "KEYWORD")]
         keywords: Vec<String>,
+        /// A kind of payments (zpk, zmk, kbpk, tmk, cvk, pvk; see `key generate`): of a pair both keys, LABEL.OUT and
+        /// LABEL.IN or LABEL.GEN and LABEL.VER, or the one that the block's mode allows
+        #[arg(
+            long = "type",
+            value_name = "TYPE",
+            value_parser = kind::TypedParser,
+            hide_possible_values = true,
+            conflicts_with = "keywords"
+        )]
+        kind: Option<TypedKind>,
+        /// Of a pair: this key alone
+        #[arg(long, value_name = "END", requires = "kind")]
+        only: Option<PairEnd>,
         /// Domain whose master key wraps it
         #[arg(long, default_value_t = 0)]
         domain: u16,
@@ -122,6 +137,7 @@ pub enum BlockExport {
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   cryptand keyblock import partner.tr31 --label PAY.ZPK.IN --under PAY.KBPK
+  cryptand keyblock import partner.tr31 --label PAY.ZPK --under PAY.KBPK.IN --type zpk
   cryptand keyblock import - --label PAY.KEK --under PAY.KBPK --as EXPORTER <partner.tr31
   cryptand keyblock import imk.tr31 --label EMV.AC --under PAY.KBPK --as DKYL1
   cryptand keyblock import --recorded PARTNER.BLOCK1 --label PAY.ZPK.IN --under PAY.KBPK

@@ -4,12 +4,20 @@
 //! |---|---|
 //! | check that a partner holds the same key | [`check`], [`check_value`] |
 //! | bring a clear private key in | [`import`] |
+//! | make keys | [`generate`] |
 //! | enter a key in clear parts | [`part`] |
+//! | the paper record of such a key | [`ceremony`] |
+//! | keys of payments, and pairs | [`pair`] |
+//! | list records | [`list`] |
 //! | exchange public keys with programs that do not know tokens | [`public`] |
 
+mod ceremony;
 mod check;
 mod check_value;
+mod generate;
 mod import;
+mod list;
+pub(super) mod pair;
 mod part;
 mod public;
 
@@ -18,12 +26,12 @@ use crate::args::{Key, StoreName};
 use crate::describe::describe;
 use crate::encoded;
 use crate::failure::{Failure, Next};
-use crate::output::{print, print_json, table};
+use crate::output::{print, print_json};
 use crate::prompt;
 use crate::session;
 use check::Given;
-use facility::keys::{NamedKind, Usage, Wanted};
 use facility::{Facility, FacilityError};
+pub use generate::generate_where_missing;
 pub(super) use import::imported;
 use std::path::Path;
 use token::Format;
@@ -35,19 +43,28 @@ const EMPTY_TOKEN: [u8; TOKEN_BYTES] = [0; TOKEN_BYTES];
 
 /// Runs the subcommands of `cryptand key`.
 pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
+    // A component is drawn where its sheet is printed, without a card.
+    if let Key::Component(typed) = key {
+        return part::component::run(typed);
+    }
     let facility = session::connect(asked)?;
     match key {
-        Key::List { pattern, store, json } => list(&facility, pattern, store.map(Store::from), *json),
-        Key::Generate { label, kind, usage, derived_usage, derives, domain } => {
-            let usage = Usage::new(usage, derived_usage);
-            let wanted = Wanted { kind: *kind, usage: Some(&usage), derives: *derives };
-            generate(&facility, &parse(label)?, &wanted, *domain)
+        Key::List { pattern, store, check_values, domain, json } => {
+            let values = check_values.then_some(*domain);
+            list::run(&facility, pattern, store.map(Store::from), values, *json)
         }
-        Key::Part { label, step, kind, usage, parts, check_value, domain } => {
-            let words = Usage::new(usage, &[]);
-            let begins = kind.map(|kind| part::Begun { kind, words: &words, parts: *parts });
+        Key::Generate { label, kind, only, usage, derived_usage, derives, domain } => {
+            let asked = generate::Asked { only: *only, usage, derived_usage, derives: *derives };
+            generate::run(&facility, &parse(label)?, *kind, &asked, *domain)
+        }
+        Key::Part { label, step, kind, only, usage, parts, check_value, domain } => {
+            let begins = kind.map(|kind| part::Begun { kind, only: *only, usage, parts: *parts });
             let sheet = part::sheet(check_value.as_deref())?;
             part::run(&facility, &parse(label)?, *domain, *step, begins, &sheet)
+        }
+        Key::Component(_) => Ok(()),
+        Key::Sheet { label, component, html, domain } => {
+            ceremony::run(&facility, &parse(label)?, *domain, component, *html)
         }
         Key::Import { label, file, use_of, domain } => {
             import::run(&facility, &parse(label)?, file, *use_of, *domain)
@@ -82,44 +99,6 @@ pub(super) fn record(facility: &Facility, store: Store, label: &Label, token: &[
 
 fn parse(label: &str) -> Result<Label, Failure> {
     Label::new(label).map_err(|error| Failure::Usage(format!("{label}: {error}")))
-}
-
-fn list(facility: &Facility, pattern: &str, store: Option<Store>, json: bool) -> Result<(), Failure> {
-    let rows = facility.records(store, pattern)?;
-    if json {
-        return print_json(&rows);
-    }
-    let bytes = |bytes: u32| if bytes == 0 { "none".to_owned() } else { format!("{bytes} bytes") };
-    let rows = rows.iter().map(|row| {
-        vec![
-            row.label.to_string(),
-            store_name(row.store).to_owned(),
-            bytes(row.token_bytes),
-            bytes(row.chain_bytes),
-        ]
-    });
-    print(&table(&["label", "store", "token", "certificates"], rows))
-}
-
-fn generate(facility: &Facility, label: &Label, wanted: &Wanted<'_>, domain: u16) -> Result<(), Failure> {
-    let token = facility.generate(domain, wanted)?;
-    record(facility, wanted.kind.store(), label, &token)?;
-    eprintln!("{label}: generated and recorded");
-    Ok(())
-}
-
-/// Keeps the key pair under a label, or makes one of this kind if the label has no record.
-pub fn generate_where_missing(
-    facility: &Facility,
-    label: &Label,
-    kind: NamedKind,
-    domain: u16,
-) -> Result<(), Failure> {
-    let rows = facility.records(Some(kind.store()), label.as_str())?;
-    if rows.iter().any(|row| row.label == *label) {
-        return Ok(());
-    }
-    generate(facility, label, &Wanted::from(kind), domain)
 }
 
 fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Result<(), Failure> {

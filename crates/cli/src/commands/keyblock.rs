@@ -1,4 +1,9 @@
 //! `cryptand keyblock`: keys of labels in TR-31 key blocks, and the headers of such blocks.
+//!
+//! Keys and pairs of payments come in by [`payment`].
+
+mod payment;
+mod refused;
 
 use super::payment::call::Taken;
 use super::payment::hints::{Said, hint};
@@ -28,7 +33,11 @@ use zeroize::Zeroizing;
 /// Runs the subcommands of `cryptand keyblock`.
 pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
     match order {
-        Keyblock::Import { block, label, under, keywords, domain } => {
+        Keyblock::Import { block, label, under, kind: Some(kind), only, domain, .. } => {
+            let wanted = payment::Wanted { label: parse(label)?, kind: *kind, only: *only, domain: *domain };
+            payment::import(asked, block, &wanted, &parse(under)?)
+        }
+        Keyblock::Import { block, label, under, keywords, domain, .. } => {
             let recorded = block.recorded.as_deref().map(parse).transpose()?;
             let field = match (&block.block, &recorded) {
                 (Some(path), _) => {
@@ -40,7 +49,9 @@ pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
             };
             let (label, under) = (parse(label)?, parse(under)?);
             let given = (&field[..], recorded.as_ref());
-            import(&session::connect(asked)?, given, (&label, &under), keywords, *domain)
+            import(&session::connect(asked)?, given, (&label, &under), keywords, *domain)?;
+            eprintln!("{label}: imported and recorded");
+            Ok(())
         }
         Keyblock::Export {
             label,
@@ -69,7 +80,8 @@ pub fn run(asked: Option<&Path>, order: &Keyblock) -> Result<(), Failure> {
             let recorded = record.as_deref().map(parse).transpose()?;
             let facility = session::connect(asked)?;
             let lengths = if is_hidden { &LONGEST_FIELDS[..] } else { &[0] };
-            let text = export(&facility, (&label, &under), &ask, lengths, *domain)?;
+            let text = export(&facility, (&label, &under), &ask, lengths, *domain)
+                .map_err(|failure| explained(failure, &facility, &label, usage, mode.as_deref()))?;
             match (out, recorded) {
                 (Some(path), _) => write_new(path, format!("{text}\n").as_bytes()),
                 (None, Some(recorded)) => {
@@ -136,11 +148,25 @@ const LONGEST_FIELDS: [i64; 2] = [32, 40];
 
 fn import(
     facility: &Facility,
-    (block, recorded): (&[u8], Option<&Label>),
+    given: (&[u8], Option<&Label>),
     (label, under): (&Label, &Label),
     keywords: &[String],
     domain: u16,
 ) -> Result<(), Failure> {
+    let token = imported(facility, given, under, keywords, domain)?;
+    // Variable-length tokens here hold AES keys only.
+    let store = if token.get(4) == Some(&0x05) { Store::Aes } else { Store::Des };
+    key::record(facility, store, label, &token)
+}
+
+/// The token of the key of a block.
+fn imported(
+    facility: &Facility,
+    (block, recorded): (&[u8], Option<&Label>),
+    under: &Label,
+    keywords: &[String],
+    domain: u16,
+) -> Result<Vec<u8>, Failure> {
     use tr31_key_import::*;
     if let Some(long) = keywords.iter().find(|word| word.is_empty() || word.len() > 8 || !word.is_ascii()) {
         return Err(Failure::Usage(format!("--as {long}: a keyword has one to eight characters")));
@@ -160,7 +186,7 @@ fn import(
         .set_integer(RULE_ARRAY_COUNT, 1 + keywords.len() as i64)
         .set_bytes(RULE_ARRAY, array.as_bytes());
     let reply = facility.call(domain, &arguments)?;
-    let importer = "an IMPORTER key (--type tdes-importer; for blocks of version D aes256-importer --usage IMPTT31D,VARDRV-D)";
+    let importer = "an IMPORTER key (the .IN of kbpk or zmk; for blocks of version D of aes256-kbpk)";
     let mut keys = vec![("--under", under, importer)];
     keys.extend(
         recorded.map(|label| ("--recorded", label, "a key block, which `cryptand key write` records")),
@@ -171,12 +197,7 @@ fn import(
         )));
     }
     complete(&arguments, RULE_ARRAY, reply.codes(), &keys)?;
-    let token = reply.arguments().bytes(OUTPUT_KEY_IDENTIFIER).to_vec();
-    // Variable-length tokens here hold AES keys only.
-    let store = if token.get(4) == Some(&0x05) { Store::Aes } else { Store::Des };
-    key::record(facility, store, label, &token)?;
-    eprintln!("{label}: imported and recorded");
-    Ok(())
+    Ok(reply.arguments().bytes(OUTPUT_KEY_IDENTIFIER).to_vec())
 }
 
 /// Whether the record of this label holds some parts of a key; false where it cannot be read.
@@ -207,11 +228,7 @@ fn export(
             label,
             "a key that can do no more under this usage and mode than it can here, one of DKYL1 with --vector (docs/keyblocks.md)",
         ),
-        (
-            "--under",
-            under,
-            "an EXPORTER key (--type tdes-exporter; for version D aes256-exporter --usage EXPTT31D,VARDRV-D)",
-        ),
+        ("--under", under, "an EXPORTER key (--type tdes-exporter; for version D the .OUT of aes256-kbpk)"),
     ];
     let (longest, shorter) = lengths.split_last().unwrap_or((&0, &[]));
     for key_field_length in shorter.iter().chain([longest]) {
@@ -238,6 +255,31 @@ fn export(
         return Ok(String::from_utf8_lossy(reply.arguments().bytes(TR31_KEY_BLOCK)).into_owned());
     }
     Err(Failure::Unexpected("a key block"))
+}
+
+/// A refused export, with the words of the key that are the cause where they are.
+fn explained(
+    failure: Failure,
+    facility: &Facility,
+    label: &Label,
+    usage: &str,
+    mode: Option<&str>,
+) -> Failure {
+    let upper = |text: &str| text.to_ascii_uppercase().into_bytes();
+    let (Ok(usage), Some(&[mode])) = (<[u8; 2]>::try_from(upper(usage)), mode.map(upper).as_deref()) else {
+        return failure;
+    };
+    match failure {
+        Failure::Payment { verb, codes: codes @ code::KEY_USAGE, hint } => {
+            let token = key::find(facility, label).map(|(_, token)| token).unwrap_or_default();
+            let hint = match refused::why(&token, usage, mode) {
+                Some(why) => format!("{label}: {why} (docs/keyblocks.md)"),
+                None => hint,
+            };
+            Failure::Payment { verb, codes, hint }
+        }
+        failure => failure,
+    }
 }
 
 /// Checks that the verb succeeded. The error names the options and the key types that they take.

@@ -61,7 +61,7 @@ fn keys_come_and_go_under_labels() {
 
     let refused = bench.fails(&words("P0", "D"), "", 3);
     assert!(
-        refused.contains("8/39") && refused.contains("--label takes a key that can do no more"),
+        refused.contains("8/39") && refused.contains("LINK.ZPK: OPINENC keys leave under P0 with the mode E"),
         "{refused}"
     );
     let legacy =

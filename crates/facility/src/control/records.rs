@@ -97,6 +97,22 @@ impl Facility {
         }
     }
 
+    /// Writes the tokens of two existing key records: both or neither.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb; 8/34 for one label twice.
+    pub fn record_write_both(&self, records: [(&Label, &[u8]); 2]) -> Result<(), FacilityError> {
+        let [(first, token_1), (second, token_2)] = records;
+        let ask = key_records_write::Ask {
+            key_label_1: &first.to_field(),
+            key_token_1: token_1,
+            key_label_2: &second.to_field(),
+            key_token_2: token_2,
+            ..key_records_write::Ask::new(RecordWriting::Replace)
+        };
+        self.record("write two key records", &ask).map(drop)
+    }
+
     /// Deletes a key record, or only its token.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Keys that are generated in a card, from the skeleton of a kind.
 
-use super::{NamedKind, SkeletonError, Usage};
+use super::{NamedKind, PaymentKey, SkeletonError, Usage};
 use crate::{Facility, FacilityError};
 use std::fmt;
 use wire::Label;
@@ -78,6 +78,49 @@ impl Facility {
                 self.pair(domain, &skeleton)
             }
         }?)
+    }
+
+    /// The tokens of a new key of payments, under the master key of a domain: of one key, or of two of one value.
+    ///
+    /// # Errors
+    /// As [`Facility::generate`]; 8/34 where no card makes these two for one system
+    /// ([`is_made_together`](super::PaymentKind::is_made_together)).
+    pub fn generate_payment(&self, domain: u16, keys: &[PaymentKey]) -> Result<Vec<Vec<u8>>, GenerateError> {
+        let [one, two] = keys else {
+            let single = |key: &PaymentKey| {
+                self.generate(domain, &Wanted { kind: key.kind, usage: Some(&key.usage), derives: None })
+            };
+            return keys.iter().map(single).collect();
+        };
+        let (first, second) = (one.kind.skeleton(&one.usage, None)?, two.kind.skeleton(&two.usage, None)?);
+        if let NamedKind::Des(..) = one.kind {
+            let ask = kgn::Ask {
+                key_form: b"OPOP",
+                key_length: b"        ",
+                key_type_1: b"TOKEN   ",
+                key_type_2: b"TOKEN   ",
+                generated_key_identifier_1: (&first[..]).into(),
+                generated_key_identifier_2: (&second[..]).into(),
+                ..kgn::Ask::new()
+            };
+            let answered = self.ask(domain, &ask)?.ok()?;
+            let got = answered.got();
+            return Ok(vec![
+                got.generated_key_identifier_1.to_vec(),
+                got.generated_key_identifier_2.to_vec(),
+            ]);
+        }
+        let ask = kgn2::Ask {
+            clear_key_bit_length: 8 * one.kind.key_bytes().unwrap_or(0) as i64,
+            key_type_1: b"TOKEN   ",
+            key_type_2: b"TOKEN   ",
+            generated_key_identifier_1: Room { given: &first, bytes: TOKEN_BYTES_MAX },
+            generated_key_identifier_2: Room { given: &second, bytes: TOKEN_BYTES_MAX },
+            ..kgn2::Ask::new(VariableAlgorithm::Aes, VariableKeyForm::Opop)
+        };
+        let answered = self.ask(domain, &ask)?.ok()?;
+        let got = answered.got();
+        Ok(vec![got.generated_key_identifier_1.to_vec(), got.generated_key_identifier_2.to_vec()])
     }
 
     /// A new key, in a new key record.

@@ -17,7 +17,7 @@ const EXPONENT: [u8; 3] = [1, 0, 1];
 /// Keywords of CCA that narrow what a key is for. What they leave open stays as the kind has it.
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
-    own: Vec<String>,
+    pub(super) own: Vec<String>,
     derived: Vec<String>,
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Tokens of fixed length are tested by Key_Test, those of variable length, and CMACs, by Key_Test2.
 
-use super::check_value::{CheckMethod, CheckValues, GivenCheckValue};
+use super::check_value::{CheckMethod, CheckValues, GivenCheckValue, customary_bytes};
 use super::{complete, find};
 use crate::failure::Failure;
 use crate::output::{print, print_json};
@@ -116,6 +116,31 @@ pub fn run(
 /// The values of the key in a token.
 pub fn values(facility: &Facility, domain: u16, store: Store, token: &[u8]) -> Result<Values, Failure> {
     Key { facility, domain, field: token, method: Method::of(store, token) }.values()
+}
+
+/// The check value that partners mean, with its method; none for keys that have none, keys of other domains, and keys
+/// that the caller may not test.
+pub fn customary(
+    facility: &Facility,
+    domain: u16,
+    (store, label): (Store, &Label),
+    token: &[u8],
+) -> Result<Option<(&'static str, String)>, Failure> {
+    let is_key = !matches!(token::Format::of(token), token::Format::KeyBlock | token::Format::Null);
+    if store == Store::Pka || !is_key {
+        return Ok(None);
+    }
+    let key = Key { facility, domain, field: &label.to_field(), method: Method::of(store, token) };
+    let value = match key.method {
+        Method::Hmac => return Ok(None),
+        method if method.is_aes() => (CheckMethod::Cmac, key.cmac()),
+        _ => (CheckMethod::EncZero, key.enc_zero()),
+    };
+    match value {
+        (method, Ok(value)) => Ok(Some((method.name(), customary_bytes(&value)))),
+        (_, Err(Failure::Verb { .. } | Failure::Facility(FacilityError::Forbidden { .. }))) => Ok(None),
+        (_, Err(failure)) => Err(failure),
+    }
 }
 
 /// Values that identify a key and reveal nothing of it.

@@ -42,6 +42,11 @@ impl fmt::Display for GivenCheckValue {
     }
 }
 
+/// The customary bytes of a check value, in hexadecimal.
+pub fn customary_bytes(value: &[u8]) -> String {
+    to_hexadecimal(&value[..value.len().min(SHOWN_BYTES)])
+}
+
 /// How a check value is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckMethod {

@@ -11,15 +11,17 @@
 //! What can be refused is refused before anybody types a part. A record changes once in a step, when the step has
 //! succeeded: who leaves in the middle, or types a part that is refused, changes nothing.
 
+pub mod component;
 mod sheet;
 
-use super::{TOKEN_BYTES, check, complete, find};
-use crate::args::PartStep;
+use super::{TOKEN_BYTES, check, complete, find, pair};
+use crate::args::{PairEnd, PartStep};
 use crate::failure::Failure;
+use crate::kind::TypedKind;
 use crate::output::print;
 use crate::prompt;
 use facility::Facility;
-use facility::keys::{NamedKind, Usage};
+use facility::keys::{NamedKind, PaymentKey, Usage};
 pub use sheet::sheet;
 use sheet::{Algorithm, Sheet};
 use std::io::{IsTerminal, stdin};
@@ -41,14 +43,17 @@ const PAYLOAD_BYTES: usize = 44;
 
 /// The key that a first part begins: its kind, its usage, and its least number of parts.
 pub struct Begun<'a> {
-    pub kind: NamedKind,
-    /// The key's type and usage keywords.
-    pub words: &'a Usage,
+    pub kind: TypedKind,
+    /// One key of a pair alone.
+    pub only: Option<PairEnd>,
+    /// The key's usage keywords.
+    pub usage: &'a [String],
     /// The least number of parts; none means two.
     pub parts: Option<u8>,
 }
 
-/// Takes one part, or completes the key, and records the resulting token under the label.
+/// Takes one part, or completes the key, and records the resulting token under the label. Of a pair the part goes into
+/// both keys.
 pub fn run(
     facility: &Facility,
     label: &Label,
@@ -60,29 +65,36 @@ pub fn run(
     if step == PartStep::Complete {
         sheet.is_of_no_part()?;
     }
-    let entry = match (step, begins) {
-        (PartStep::First, Some(begun)) => Entry::begin(facility, label, &begun)?,
+    let entries = match (step, begins) {
+        (PartStep::First, Some(begun)) => begin(facility, label, &begun)?,
         (PartStep::First, None) => {
             return Err(Failure::Usage(
-                "the first part begins a key: say of which --type, such as aes256-importer".to_owned(),
+                "the first part begins a key: say of which --type, such as zmk or aes256-kbpk".to_owned(),
             ));
         }
         (_, Some(_)) => {
             return Err(Failure::Usage("--type belongs to the first part: the key has its type".to_owned()));
         }
-        (_, None) => Entry::go_on(facility, label, step)?,
+        (_, None) => go_on(facility, label, step)?,
     };
+    let Some(entry) = entries.first() else { return Err(Failure::NoRecord(label.clone())) };
     let part = if step == PartStep::Complete { Zeroizing::default() } else { entry.typed(label, sheet)? };
-    let token = entry.with(facility, domain, step, &part)?;
-    let values = check::values(facility, domain, entry.store, &token)?;
+    let with = |entry: &Entry| entry.with(facility, domain, step, &part);
+    let tokens = entries.iter().map(with).collect::<Result<Vec<_>, _>>()?;
+    // The keys of a pair have one value.
+    let values = check::values(facility, domain, entry.store, &tokens[0])?;
     if matches!(step, PartStep::Last | PartStep::Complete) && sheet::is_zero(entry.algorithm, &values) {
         return Err(Failure::Usage(format!(
             "{label}: its parts cancel each other: the same part was entered twice, and the key would be known to \
-             everybody. Nothing was recorded. If the part before was the wrong one, begin anew: `cryptand key delete {label}`"
+             everybody. Nothing was recorded. If the part before was the wrong one, begin anew: {}",
+            deletions(&entries)
         )));
     }
-    entry.record(facility, label, step, &token)?;
-    let next = if needs_more(&token) { "add" } else { "last" };
+    record(facility, step, &entries, &tokens)?;
+    let next = if needs_more(&tokens[0]) { "add" } else { "last" };
+    for entry in entries.iter().filter(|entry| !entry.does.is_empty()) {
+        eprintln!("{}: it {}", entry.label, entry.does);
+    }
     eprintln!(
         "{}",
         match step {
@@ -97,6 +109,75 @@ pub fn run(
     print(&values.text())
 }
 
+/// The keys that a first part begins: one, or those of a pair.
+fn begin(facility: &Facility, label: &Label, begun: &Begun<'_>) -> Result<Vec<Entry>, Failure> {
+    match begun.kind {
+        TypedKind::Cca(_) if begun.only.is_some() => {
+            Err(Failure::Usage("--only: this is one key, and no pair".to_owned()))
+        }
+        TypedKind::Cca(kind) => {
+            let words = Usage::new(begun.usage, &[]);
+            Ok(vec![Entry::begin(facility, label, (kind, &words), begun.parts)?])
+        }
+        TypedKind::Payment(kind) => {
+            let keys = pair::keys(label, kind, begun.usage, begun.only)?;
+            let entry = |(label, key): &(Label, PaymentKey)| {
+                let entry = Entry::begin(facility, label, (key.kind, &key.usage), begun.parts)?;
+                Ok(Entry { does: key.does, ..entry })
+            };
+            keys.iter().map(entry).collect()
+        }
+    }
+}
+
+/// The keys under a label that have a part: the one under it, or those of a pair.
+fn go_on(facility: &Facility, label: &Label, step: PartStep) -> Result<Vec<Entry>, Failure> {
+    match find(facility, label) {
+        Err(Failure::NoRecord(_)) => {}
+        found => return Ok(vec![Entry::go_on(label, found?, step)?]),
+    }
+    let of_pair = |label: &Label| Entry::go_on(label, find(facility, label)?, step);
+    pair::recorded(facility, label)?.iter().map(of_pair).collect()
+}
+
+/// Records the tokens: of a pair both or none. Fails if somebody else has changed a record meanwhile, since that would
+/// lose a part.
+fn record(facility: &Facility, step: PartStep, entries: &[Entry], tokens: &[Vec<u8>]) -> Result<(), Failure> {
+    if step == PartStep::First {
+        for (at, (entry, token)) in entries.iter().zip(tokens).enumerate() {
+            if let Err(error) = facility.record_create(entry.store, &entry.label, token) {
+                // The store makes one record in a call.
+                for entry in &entries[..at] {
+                    facility.record_delete(entry.store, &entry.label, false)?;
+                }
+                return Err(error.into());
+            }
+        }
+        return Ok(());
+    }
+    for entry in entries {
+        if facility.record_read(entry.store, &entry.label)? != entry.token {
+            return Err(Failure::Usage(format!(
+                "{}: somebody else entered a part meanwhile, and this one is not in the key: enter it again",
+                entry.label
+            )));
+        }
+    }
+    if let ([one, two], [first, second]) = (entries, tokens) {
+        return Ok(facility.record_write_both([(&one.label, &first[..]), (&two.label, &second[..])])?);
+    }
+    for (entry, token) in entries.iter().zip(tokens) {
+        facility.record_write(entry.store, &entry.label, token)?;
+    }
+    Ok(())
+}
+
+/// The commands that delete what was begun.
+fn deletions(entries: &[Entry]) -> String {
+    let each = entries.iter().map(|entry| format!("`cryptand key delete {}`", entry.label));
+    each.collect::<Vec<_>>().join(", ")
+}
+
 /// Whether the token lacks more than one part.
 fn needs_more(token: &[u8]) -> bool {
     VariableToken::parse(token)
@@ -105,6 +186,9 @@ fn needs_more(token: &[u8]) -> bool {
 
 /// A key whose parts are being entered.
 struct Entry {
+    label: Label,
+    /// What a key of payments does, for people.
+    does: &'static str,
     store: Store,
     /// The key's token so far: a skeleton, or the key with some of its parts.
     token: Vec<u8>,
@@ -117,8 +201,12 @@ struct Entry {
 
 impl Entry {
     /// A key without parts: its skeleton.
-    fn begin(facility: &Facility, label: &Label, begun: &Begun<'_>) -> Result<Self, Failure> {
-        let kind = begun.kind;
+    fn begin(
+        facility: &Facility,
+        label: &Label,
+        (kind, words): (NamedKind, &Usage),
+        parts: Option<u8>,
+    ) -> Result<Self, Failure> {
         let algorithm = match kind {
             NamedKind::Des(..) => Algorithm::Des,
             NamedKind::Aes(..) => Algorithm::Aes,
@@ -132,13 +220,13 @@ impl Entry {
                 return Err(Failure::Usage(format!("{}: a key pair is not entered in parts", kind.name())));
             }
         };
-        if algorithm == Algorithm::Des && begun.parts.is_some() {
+        if algorithm == Algorithm::Des && parts.is_some() {
             return Err(Failure::Usage(
                 "--parts: the token of a DES key does not count its parts".to_owned(),
             ));
         }
-        let least = if begun.parts == Some(3) { KeyPartsLeast::Three } else { KeyPartsLeast::Two };
-        let token = kind.skeleton(begun.words, None)?;
+        let least = if parts == Some(3) { KeyPartsLeast::Three } else { KeyPartsLeast::Two };
+        let token = kind.skeleton(words, None)?;
         let is_there = facility.records(None, label.as_str())?.iter().any(|row| row.label == *label);
         if is_there {
             return Err(Failure::Usage(format!(
@@ -147,12 +235,12 @@ impl Entry {
             )));
         }
         let lengths = kind.key_bytes().into_iter().collect();
-        Ok(Self { store: kind.store(), token, algorithm, lengths, least: Some(least) })
+        let label = label.clone();
+        Ok(Self { label, does: "", store: kind.store(), token, algorithm, lengths, least: Some(least) })
     }
 
     /// A key that has at least one part, from its record.
-    fn go_on(facility: &Facility, label: &Label, step: PartStep) -> Result<Self, Failure> {
-        let (store, token) = find(facility, label)?;
+    fn go_on(label: &Label, (store, token): (Store, Vec<u8>), step: PartStep) -> Result<Self, Failure> {
         let is_complete =
             || Failure::Usage(format!("{label}: the key is complete, and takes no further part"));
         if let Ok(read) = DesToken::parse(&token) {
@@ -160,7 +248,8 @@ impl Entry {
                 return Err(is_complete());
             }
             let lengths = vec![read.form().key_bytes()];
-            return Ok(Self { store, token, algorithm: Algorithm::Des, lengths, least: None });
+            let (label, algorithm) = (label.clone(), Algorithm::Des);
+            return Ok(Self { label, does: "", store, token, algorithm, lengths, least: None });
         }
         let Ok(read) = VariableToken::parse(&token) else {
             return Err(Failure::Usage(format!(
@@ -188,7 +277,7 @@ impl Entry {
         let shortest = if hides { 0 } else { longest.saturating_sub(7) };
         let lengths = (shortest..=longest).filter(|bytes| key_type.has_length(*bytes)).collect();
         let algorithm = if key_type.is_aes() { Algorithm::Aes } else { Algorithm::Hmac };
-        Ok(Self { store, token, algorithm, lengths, least: None })
+        Ok(Self { label: label.clone(), does: "", store, token, algorithm, lengths, least: None })
     }
 
     /// A typed part: asked for twice on a terminal, without echo.
@@ -272,25 +361,6 @@ impl Entry {
             PartStep::Last => step_by(VariableKeyPart::Complete, &add(part)?, &[]),
             PartStep::Complete => step_by(VariableKeyPart::Complete, &self.token, &[]),
         }
-    }
-
-    /// Records the token. Fails if somebody else has changed the record meanwhile, since that would lose a part.
-    fn record(
-        &self,
-        facility: &Facility,
-        label: &Label,
-        step: PartStep,
-        token: &[u8],
-    ) -> Result<(), Failure> {
-        if step == PartStep::First {
-            return Ok(facility.record_create(self.store, label, token)?);
-        }
-        if facility.record_read(self.store, label)? != self.token {
-            return Err(Failure::Usage(format!(
-                "{label}: somebody else entered a part meanwhile, and this one is not in the key: enter it again"
-            )));
-        }
-        Ok(facility.record_write(self.store, label, token)?)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{Keeper, cells, rows};
 use crate::args::time;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{page, print};
 use crate::session;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,6 +14,8 @@ use wire::control::{Register, RegisterRow};
 /// Registers on one page. With all else on it a page is no longer than A4 holds in 10 points, 66 lines of 80
 /// characters.
 const ROWS_OF_PAGE: usize = 16;
+/// Title of the page for a browser.
+const TITLE: &str = "Cryptand: master keys of a home";
 /// Signature lines on the sheet.
 const SIGNATURES: usize = 4;
 
@@ -46,7 +48,7 @@ pub fn run(asked: Option<&Path>, keeper: &Keeper, html: bool) -> Result<(), Fail
         keeper: kept,
     };
     let text = text(&facts, &rows(keeper)?);
-    print(&if html { page(&text) } else { text })
+    print(&if html { page(TITLE, &text) } else { text })
 }
 
 fn text(facts: &Facts, rows: &[RegisterRow]) -> String {
@@ -117,17 +119,6 @@ fn signatures(text: &mut String) {
     }
 }
 
-/// The sheet as an HTML page for printing.
-fn page(text: &str) -> String {
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let pages = escaped.replace('\x0C', "</pre>\n<pre>");
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Cryptand: master keys of a home</title>\n\
-         <style>@page {{ size: A4; margin: 15mm }} pre {{ font: 10pt monospace; break-after: page }}</style>\n</head>\n\
-         <body>\n<pre>{pages}</pre>\n</body>\n</html>\n"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +154,7 @@ mod tests {
             assert_eq!(text.matches("signature").count(), 1);
             assert_eq!(text.contains("no master keys are loaded"), rows.is_empty());
         }
-        let page = page(&text(&facts, &[row(1, Register::Aes)]));
+        let page = page(TITLE, &text(&facts, &[row(1, Register::Aes)]));
         assert!(page.contains("/&lt;home&gt;") && page.contains("size: A4"), "{page}");
     }
 }

@@ -139,12 +139,8 @@ fn outgoing(serial: Serial) -> String {
 fn taken(profile: &Profile<'_>, comes_in: bool) -> &'static str {
     match (profile.serial, profile.format, comes_in) {
         (Some(serial), ..) => serial.base_key(),
-        (None, BlockFormat::Iso4, true) => {
-            "a PINPROT key that deciphers (--type aes128-pinprot --usage DECRYPT,ISO-4)"
-        }
-        (None, BlockFormat::Iso4, false) => {
-            "a PINPROT key that enciphers (--type aes128-pinprot --usage ENCRYPT,ISO-4)"
-        }
+        (None, BlockFormat::Iso4, true) => "a PINPROT key that deciphers (the .IN of --type aes128-zpk)",
+        (None, BlockFormat::Iso4, false) => "a PINPROT key that enciphers (the .OUT of --type aes128-zpk)",
         (None, _, true) => "an IPINENC key (--type tdes-ipinenc)",
         (None, _, false) => "an OPINENC key (--type tdes-opinenc)",
     }

@@ -52,10 +52,24 @@ impl Sheet {
 
 /// A part's check value or pattern, as text with its name.
 pub fn value(algorithm: Algorithm, part: &[u8]) -> Result<String, Failure> {
+    let (name, value) = named_value(algorithm, part)?;
+    Ok(format!("{name} {value}"))
+}
+
+/// As [`value`], the name apart.
+pub fn named_value(algorithm: Algorithm, part: &[u8]) -> Result<(&'static str, String), Failure> {
     Ok(match algorithm {
-        Algorithm::Hmac => format!("pattern {}", to_hexadecimal(&hmac_pattern(part))),
-        Algorithm::Des | Algorithm::Aes => format!("check value {}", check_values(algorithm, part)?),
+        Algorithm::Hmac => ("pattern", to_hexadecimal(&hmac_pattern(part))),
+        Algorithm::Des | Algorithm::Aes => ("check value", check_values(algorithm, part)?.to_string()),
     })
+}
+
+/// The check value of a part that partners mean; none of an HMAC part.
+pub fn customary(algorithm: Algorithm, part: &[u8]) -> Result<Option<String>, Failure> {
+    if algorithm == Algorithm::Hmac {
+        return Ok(None);
+    }
+    Ok(check_values(algorithm, part)?.customary().map(|(_, value)| to_hexadecimal(value)))
 }
 
 /// Whether these are the values of an all-zero key, of any length.
