@@ -17,6 +17,7 @@ pub mod pgp;
 pub mod pin;
 mod role;
 mod tenant;
+pub mod terminal;
 pub mod time;
 mod tls;
 mod token;
@@ -43,6 +44,7 @@ pub use pgp::{Pgp, PgpKey};
 pub use pin::{Pin, PinFailures, PinTable};
 pub use role::{Role, RoleCheck};
 pub use tenant::{Clearable, Tenant, TenantOptions};
+pub use terminal::Terminal;
 pub use time::{Expiry, expiry, moment};
 pub use tls::Tls;
 pub use token::Token;
@@ -171,6 +173,9 @@ pub enum Command {
     /// Make and derive keys of terminals (DUKPT), show serial numbers
     #[command(subcommand)]
     Dukpt(Dukpt),
+    /// Play a terminal with DUKPT, in a development home alone
+    #[command(subcommand)]
+    Terminal(Terminal),
     /// Make and verify card verification values; join their keys
     #[command(subcommand)]
     Cvv(Cvv),
@@ -439,6 +444,42 @@ pub enum Key {
         #[arg(long, default_value_t = 0)]
         domain: u16,
     },
+    /// Record a key of a known value, in a development home alone
+    ///
+    /// For values that pages, samples and standards publish. The value is an argument, which others on the machine can
+    /// read: a key that protects something comes in parts. A home with real master keys refuses it, with exit code 3.
+    #[command(after_help = TEST_VALUE_EXAMPLES)]
+    TestValue {
+        /// The label, of a pair what stands before .OUT and .IN or .GEN and .VER
+        label: String,
+        /// The kind of the key, as of `key generate`
+        #[arg(long = "type", value_name = "TYPE", value_parser = kind::TypedParser, hide_possible_values = true)]
+        kind: TypedKind,
+        /// Of a pair: this key alone
+        #[arg(long, value_name = "END")]
+        only: Option<PairEnd>,
+        /// What the key may do, in CCA's keywords
+        #[arg(long, value_name = "KEYWORDS", value_delimiter = ',')]
+        usage: Vec<String>,
+        /// The value, in hexadecimal
+        #[arg(value_name = "HEX")]
+        value: String,
+        /// Domain whose master key wraps it
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Record test keys that standards and samples publish, under TEST.*, in a development home alone
+    ///
+    /// Those that are there are kept. They are the base keys of X9.24, keys of TR-31 and X9.143, and those of samples
+    /// of jPOS, psec and pyemv. A home with real master keys refuses it, with exit code 3.
+    TestKeys {
+        /// Print them, with their values and sources, and record none
+        #[arg(long)]
+        list: bool,
+        /// Domain whose master key wraps them
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
     /// Draw a component of a key at random, and print its sheet: the digits, their check values, a line to sign
     ///
     /// Each of the people who share a key draws one, on a machine and a printer that they trust, and types it by `key
@@ -603,6 +644,12 @@ pub struct Component {
     #[arg(long)]
     pub html: bool,
 }
+
+const TEST_VALUE_EXAMPLES: &str = "\
+Examples:
+  cryptand key test-value POS.BASE --type tdes-keygenky --usage UKPT 0123456789ABCDEFFEDCBA9876543210
+  cryptand key test-value PAY.ZPK --type zpk 3F419E1CB7079442AA37474C2EFBF8B8
+  cryptand key test-keys";
 
 const COMPONENT_EXAMPLES: &str = "\
 Examples, one by each of three people:

@@ -8,6 +8,7 @@ mod cert;
 mod cvv;
 mod decrypt;
 mod described;
+mod development;
 mod dukpt;
 mod emv;
 mod encrypt;
@@ -33,6 +34,7 @@ mod serve;
 mod sign;
 mod status;
 mod tenant;
+mod terminal;
 mod tls;
 mod token;
 mod top;
@@ -76,6 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Pin(order) => pin::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
         Command::Dukpt(order) => dukpt::run(home, order),
+        Command::Terminal(order) => terminal::run(home, order),
         Command::Cvv(order) => cvv::run(home, order),
         Command::Emv(order) => emv::run(home, order),
         Command::Mac(order) => mac::run(home, order),

@@ -70,6 +70,13 @@ pub enum Failure {
     },
     /// No key record has the label: exit code 3.
     NoRecord(wire::Label),
+    /// A command of development homes alone, in a home whose master keys are real: exit code 3.
+    RealKeys {
+        /// The home's folder.
+        home: PathBuf,
+        /// The command.
+        what: &'static str,
+    },
     /// A folder that was to be restored from is not a backup.
     NotABackup {
         /// The folder's path.
@@ -213,7 +220,8 @@ impl Failure {
             // A value or a signature that does not verify.
             Self::Verb { codes, .. } | Self::Payment { codes, .. } if codes.return_code == 4 => 4,
             Self::Lines { failed: 0, .. } => 4,
-            Self::Verb { .. } | Self::Payment { .. } | Self::Lines { .. } | Self::NoRecord(_) => 3,
+            Self::Verb { .. } | Self::Payment { .. } | Self::Lines { .. } => 3,
+            Self::NoRecord(_) | Self::RealKeys { .. } => 3,
             Self::OpenPgp(failure) => failure.exit_code(),
             Self::Unwell(HealthState::Healthy) => 0,
             Self::Unwell(HealthState::Degraded) => 4,
@@ -345,6 +353,11 @@ impl fmt::Display for Failure {
                 wire::code::LABEL_NOT_FOUND.meaning().unwrap_or_default(),
                 wire::code::LABEL_NOT_FOUND.return_code,
                 wire::code::LABEL_NOT_FOUND.reason_code
+            ),
+            Self::RealKeys { home, what } => write!(
+                f,
+                "{}: its master keys are real, and `cryptand {what}` is for development homes alone (`cryptand init --insecure-dev`)",
+                home.display()
             ),
             Self::NotABackup {
                 folder,

@@ -4,6 +4,7 @@
 mod bench;
 mod cert;
 pub mod check_value;
+mod development;
 mod generate;
 mod import;
 mod keyblock;

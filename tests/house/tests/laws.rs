@@ -99,6 +99,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "measuring",
             "openpgp",
             "options",
+            "payments",
             "pipeline",
             "saying",
             "token",

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 const GROUPS: &[(&str, &[&str])] = &[
     ("OpenPGP files", &["encrypt", "decrypt", "sign", "verify", "pgp", "agent"]),
     ("Keys on cards", &["key", "keyblock", "token", "verb", "role", "tenant"]),
-    ("Payments", &["pin", "dukpt", "cvv", "emv", "mac", "fpe"]),
+    ("Payments", &["pin", "dukpt", "terminal", "cvv", "emv", "mac", "fpe"]),
     ("A home and its cards", &["init", "serve", "stop", "reload", "upgrade", "card", "backup", "restore"]),
     ("Master keys", &["unseal", "master-key"]),
     ("Watching", &["status", "health", "top", "metrics"]),

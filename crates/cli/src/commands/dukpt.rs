@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::labels;
 use crate::session;
 use facility::keys::{NamedKind, Usage, Wanted};
+pub use serial::following;
 use std::path::Path;
 use token::KeyType;
 use token::control_vector::KeyForm;

@@ -9,6 +9,7 @@
 //! | the paper record of such a key | [`ceremony`] |
 //! | keys of payments, and pairs | [`pair`] |
 //! | list records | [`list`] |
+//! | keys of known values, in development homes | [`known`] |
 //! | exchange public keys with programs that do not know tokens | [`public`] |
 
 mod ceremony;
@@ -16,6 +17,7 @@ mod check;
 mod check_value;
 mod generate;
 mod import;
+mod known;
 mod list;
 pub(super) mod pair;
 mod part;
@@ -47,6 +49,9 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
     if let Key::Component(typed) = key {
         return part::component::run(typed);
     }
+    if let Key::TestKeys { list: true, .. } = key {
+        return known::list(asked);
+    }
     let facility = session::connect(asked)?;
     match key {
         Key::List { pattern, store, check_values, domain, json } => {
@@ -63,6 +68,12 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
             part::run(&facility, &parse(label)?, *domain, *step, begins, &sheet)
         }
         Key::Component(_) => Ok(()),
+        Key::TestValue { label, kind, only, usage, value, domain } => {
+            let value = known::value(value)?;
+            let known = known::Known { kind: *kind, only: *only, usage, value: &value };
+            known::run(&facility, &parse(label)?, &known, *domain)
+        }
+        Key::TestKeys { domain, .. } => known::published(&facility, *domain),
         Key::Sheet { label, component, html, domain } => {
             ceremony::run(&facility, &parse(label)?, *domain, component, *html)
         }

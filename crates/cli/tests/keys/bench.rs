@@ -19,6 +19,11 @@ impl Bench {
         bench
     }
 
+    /// A folder without a home.
+    pub fn empty() -> Self {
+        Self { base: tempfile::tempdir().unwrap() }
+    }
+
     /// The same with further settings.
     pub fn with_settings(more: &str) -> Self {
         let bench = Self { base: tempfile::tempdir().unwrap() };

@@ -107,6 +107,18 @@ fn shown(ksn: &String, count: u32) -> Result<Shown, Failure> {
     })
 }
 
+/// A key serial number and those after it, `count` in all; fewer where a terminal has no more.
+pub fn following(ksn: &String, count: u32) -> Result<Vec<String>, Failure> {
+    let shown = shown(ksn, count.saturating_sub(1))?;
+    if shown.counter == 0 {
+        return Err(Failure::Usage(format!(
+            "{ksn}: no transaction has the counter 0; the first is {}",
+            shown.next.first().map_or("the next", String::as_str)
+        )));
+    }
+    Ok([ksn.clone()].into_iter().chain(shown.next).collect())
+}
+
 /// Prints the parts of a key serial number, and its next `count` counters.
 pub fn show(ksn: &String, count: u32, json: bool) -> Result<(), Failure> {
     let shown = shown(ksn, count)?;

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::kind::TypedKind;
 use crate::output::print;
 use crate::prompt;
+use crate::session;
 use facility::Facility;
 use facility::keys::{NamedKind, PaymentKey, Usage};
 pub use sheet::sheet;
@@ -107,6 +108,32 @@ pub fn run(
         }
     );
     print(&values.text())
+}
+
+/// Records a key, or a pair, of a known value: drawn parts of it, entered one after the other. For development homes.
+/// The labels, each with what its key does.
+pub fn of_value(
+    facility: &Facility,
+    label: &Label,
+    domain: u16,
+    begun: &Begun<'_>,
+    value: &[u8],
+) -> Result<Vec<(Label, &'static str)>, Failure> {
+    let mut entries = begin(facility, label, begun)?;
+    if let Some(entry) = entries.iter().find(|entry| !entry.lengths.contains(&value.len())) {
+        return Err(Failure::Usage(format!("the key has {} bytes, not {}", entry.lengths(1), value.len())));
+    }
+    let mut first = vec![0; value.len()];
+    session::engine()?.random(&mut first);
+    let last: Vec<u8> = value.iter().zip(&first).map(|(value, first)| value ^ first).collect();
+    let mut tokens = Vec::new();
+    for entry in &mut entries {
+        entry.token = entry.with(facility, domain, PartStep::First, &first)?;
+        entry.least = None;
+        tokens.push(entry.with(facility, domain, PartStep::Last, &last)?);
+    }
+    record(facility, PartStep::First, &entries, &tokens)?;
+    Ok(entries.into_iter().map(|entry| (entry.label, entry.does)).collect())
 }
 
 /// The keys that a first part begins: one, or those of a pair.
