@@ -2,7 +2,9 @@
 //! one.
 
 use crate::ground::Refusal;
-use token::{AesToken, DesToken, Format, TOKEN_BYTES};
+use token::control_vector::bit;
+use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
+use token::{AesToken, ControlVector, DesToken, Format, TOKEN_BYTES};
 use wire::code;
 use wire::verb::TokenWrapping;
 
@@ -38,6 +40,16 @@ pub(crate) fn with_wrapping(token: DesToken, wrapping: Option<TokenWrapping>) ->
         _ => token.is_enhanced(),
     };
     Ok(token.with_enhanced(is_enhanced))
+}
+
+/// The same token, kept out of key blocks if the key that it is derived of is: no keyword of a token says so.
+pub(crate) fn kept_as(token: DesToken, generating: ControlVector) -> Result<DesToken, Refusal> {
+    const NO_BLOCKS: u64 = bit(CONTROL_VECTOR_BIT_NO_TR31);
+    let vector = token.control_vector();
+    if generating.left() & NO_BLOCKS == 0 || vector.is_zero() {
+        return Ok(token);
+    }
+    Ok(token.with_vector(vector.with_bits(NO_BLOCKS, true).map_err(|_| code::KEY_USAGE)?)?)
 }
 
 /// The external DES token in a field; `None` for a null token.

@@ -16,7 +16,7 @@
 use crate::call::{Call, Reply, Verdict};
 use crate::chip::issuer;
 use crate::ground::{Algorithm, Refusal};
-use crate::key::target::{des_target, with_wrapping};
+use crate::key::target::{des_target, kept_as, with_wrapping};
 use crate::parity;
 use crate::pass::emv::{Diversify, Session};
 use crate::pass::{Cipher, Derive, KeyRule, Skeleton};
@@ -38,6 +38,7 @@ pub(crate) async fn diversified_key_generate(call: Call<'_, '_>, reply: &mut Rep
     let field = request.generating_key_id;
     let found = call.key(field)?.of(Algorithm::Des)?;
     let generating = *found.des().ok_or(code::TOKEN_INVALID)?;
+    let skeleton = kept_as(skeleton, generating.control_vector())?;
     let method = Method::of(&call, &request, &generating, &skeleton)?;
     let key = found.open()?.await?;
     let renewed = key.renew(call, field)?;

@@ -20,7 +20,7 @@ use crate::ground::{Algorithm, Refusal};
 use crate::key::exchange::exportable_in_blocks;
 use crate::key::field::Found;
 use crate::key::protection::Carried;
-use crate::key::target::{des_target, is_null, with_wrapping};
+use crate::key::target::{des_target, is_null, kept_as, with_wrapping};
 use crate::key::{Key, variable_exchange};
 use crate::parity;
 use crate::pass::{Ask, Derive, Derived, KeyBlock, KeyBlockTask, Skeleton, Token};
@@ -350,6 +350,10 @@ fn skeleton(
     };
     if !kind.is_aes() {
         let token = des_skeleton(request, given)?;
+        let token = match found.des() {
+            Some(base) => kept_as(token, base.control_vector())?,
+            None => token,
+        };
         let vector = token.control_vector();
         let leaves = vector.bit(17) && !token.export_prohibited();
         let is_base = match (found.des(), found.as_variable().map(VariableToken::attributes)) {
@@ -379,6 +383,7 @@ fn skeleton(
     let target = VariableToken::parse(super::key_generate2::internal(given)?)?.without_key();
     let made = target.attributes().clone().made(Pedigree::Unknown, Completeness::Complete);
     let base = found.variable()?.attributes();
+    let made = if base.leaves_in_blocks_alone() { made.with_blocks_alone() } else { made };
     if !base.derives_for_transactions(&made) || !key.takes_variable(side, &made) {
         return Err(code::KEY_USAGE.into());
     }

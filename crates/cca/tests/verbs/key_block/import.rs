@@ -2,11 +2,15 @@
 
 use token::control_vector::KeyForm;
 use token::tr31::uses::{Choice, Meaning, ROWS};
+use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::variable::VariableType;
 use token::{DesToken, KeyType};
+use verb_requests::chip;
 use verb_requests::key_block::*;
 use verb_requests::peer;
+use verb_requests::support::skeleton;
 use verb_requests::twin;
+use verb_requests::unique;
 use wire::point::Point;
 use wire::verb::tr31_key_import::{
     OUTPUT_KEY_IDENTIFIER_LENGTH, WRAP_KEK_IDENTIFIER, WRAP_KEK_IDENTIFIER_LENGTH,
@@ -223,6 +227,34 @@ fn keys_of_hmac_come_in_for_the_hash_that_the_block_names() {
         let text = twin::seal(Keys::value('D'), &format!("D0000M7HC00{blocks}"), &value[..bytes]);
         keys.import(&text, &[]).refused(&mut keys.processor, answer);
     }
+}
+
+/// A base key and an issuer's key of partners that keep them in their blocks (N) derive keys, which are kept likewise: a
+/// token has no keyword that says so.
+#[test]
+fn keys_that_stay_derive_keys_that_stay() {
+    let mut keys = Keys::new();
+    let processor = &mut keys.processor;
+    let skeletons = ["MAC", "IPINENC"].map(|key_type| skeleton(processor, key_type, &["DOUBLE", "NO-XPORT"]));
+    let text = made('B', "B0TX", 'N', 16);
+    let base = token(&keys.import(&text, &[]).ok(&mut keys.processor));
+    let fields = [&[0u8; 64][..], &skeletons[0], &skeletons[1]];
+    let words = ["K2MAC", "K3PIN"];
+    let derived = unique::unique(&words, &base, &unique::SERIAL, fields, &[0; 64]).ok(&mut keys.processor);
+    let [_, mac, pin] = unique::tokens(&derived);
+    let text = made('B', "E2TX", 'N', 16);
+    let issuer = token(&keys.import(&text, &[]).ok(&mut keys.processor));
+    let request = chip::derive(&issuer, &["TDES-ENC"], &[0x5A; 16], &skeletons[0]);
+    let session = chip::derived(&request, &mut keys.processor);
+    for (key, usage) in [(&mac, "ISOMAC3"), (&pin, "PINENC"), (&session, "ISOMAC3")] {
+        let vector = vector(key);
+        assert!(vector.bit(CONTROL_VECTOR_BIT_NO_TR31) && !vector.may(token::usage::Use::Export), "{usage}");
+        let mode = if usage == "PINENC" { "DEC-ONLY" } else { "GENVER" };
+        keys.export(key, &["VARDRV-B", usage, mode]).refused(&mut keys.processor, code::KEY_USAGE);
+    }
+    // One that could leave as a token is not derived.
+    let leaving = skeleton(&mut keys.processor, "MAC", &["DOUBLE"]);
+    chip::derive(&issuer, &["TDES-ENC"], &[0x5A; 16], &leaving).refused(&mut keys.processor, code::KEY_USAGE);
 }
 
 /// Every character of blocks of all versions changed: refused, and what the MAC covers with one answer.
