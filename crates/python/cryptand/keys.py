@@ -29,6 +29,8 @@ CheckMethod: TypeAlias = Literal["CMAC", "ENC-ZERO"]
 """How a check value is computed: by the CMAC of a block of zeros, or by the block of zeros enciphered."""
 _CUSTOMARY_BYTES = 3
 _VARIABLE_BYTES_MAX = 725
+# The byte of a DES token that begins with the form of its key.
+_FORM_AT = 37
 _DES_PART_BYTES = 16
 # Check values of keys of zeros: of AES with 128, 192 and 256 bits, and of DES.
 _OF_ZEROS = ("763CBCDE81", "0B50E605FA", "9211053C55", "8CA64DE9")
@@ -103,11 +105,7 @@ def find(home: Home, label: str) -> KeyRecord:
 
 def exists(home: Home, label: str) -> bool:
     """Whether there is a record of a label that this caller may see."""
-    try:
-        find(home, label)
-    except KeyNotFound:
-        return False
-    return True
+    return any(record.label == label for record in list_keys(home, label))
 
 
 def read(home: Home, label: str) -> bytes:
@@ -185,6 +183,7 @@ def first_part(home: Home, label: str, kind: str, part: bytes, *, usage: Sequenc
     named = _named(kind, usage)
     _check_part(part)
     token = _native.skeleton(named)
+    _check_length(token, part, _kind_bytes(kind))
     if _native.family(token) == "DES":
         made = _des_part(home, token, "FIRST", part)
     else:
@@ -196,6 +195,7 @@ def add_part(home: Home, label: str, part: bytes, *, last: bool = False) -> None
     """Adds a part to a key that waits for it; the `last` one completes the key."""
     _check_part(part)
     token = read(home, label)
+    _check_length(token, part, None)
     if _native.family(token) == "DES":
         made = _des_part(home, token, "LAST" if last else "ADD-PART", part)
     else:
@@ -222,6 +222,22 @@ def _check_part(part: bytes) -> None:
     # The low bits of DES are parity, and no part of the key.
     if all(byte & 0xFE == 0 for byte in part):
         raise ValueError("part: one of zeros leaves the key to who enters the others")
+
+
+def _kind_bytes(kind: str) -> int | None:
+    """The length of an AES key by its kind, such as aes256-exporter, whose token has none; None for other kinds."""
+    head = kind.partition("-")[0]
+    return int(head[3:]) // 8 if head[:3] == "aes" and head[3:].isdigit() else None
+
+
+def _check_length(token: bytes, part: bytes, wanted: int | None) -> None:
+    """Refuses a part that is not as long as its key: the verb would cut it, or leave bytes of the key to the others."""
+    if _native.family(token) == "DES":
+        # The form of the key: bits 40 to 42 of its control vector.
+        form = token[_FORM_AT] >> 5
+        wanted = 24 if form & 3 == 3 else 16 if form else 8
+    if wanted is not None and len(part) != wanted:
+        raise ValueError(f"part: {len(part)} bytes, and the key has {wanted}")
 
 
 def _check_sum(home: Home, label: str, token: bytes) -> None:

@@ -111,6 +111,10 @@ class Data(unittest.TestCase):
             (lambda: keys.test(home, "T.X", "8B" * 9), "4 to 16 hexadecimal digits"),
             (lambda: keys.import_public_key(home, "T.X", "no pem"), "PEM"),
             (lambda: keys.first_part(home, "T.X", "aes128-mac", bytes(16)), "part: one of zeros"),
+            (lambda: keys.first_part(home, "T.X", "tdes-mac", bytes(range(8))), "part: 8 bytes, and the key has 16"),
+            (lambda: keys.first_part(home, "T.X", "tdes-mac", bytes(range(24))), "part: 24 bytes, and the key has 16"),
+            (lambda: keys.first_part(home, "T.X", "tdes3-mac", bytes(range(16))), "part: 16 bytes, and the key has 24"),
+            (lambda: keys.first_part(home, "T.X", "aes256-mac", bytes(range(16))), "part: 16 bytes, and the key has 32"),
         ):
             with self.assertRaisesRegex(ValueError, words):
                 wrong()
