@@ -179,7 +179,7 @@ pub enum Command {
     /// Make and verify card verification values; join their keys
     #[command(subcommand)]
     Cvv(Cvv),
-    /// Derive keys of chip cards; cryptograms, MACs of scripts, changes of PINs
+    /// Derive keys of chip cards; cryptograms, MACs, changes of PINs
     #[command(subcommand)]
     Emv(Emv),
     /// Make and verify MACs of texts: DES, AES, HMAC

@@ -36,13 +36,13 @@ impl TypedKind {
 /// The list of kinds that people read, in lines that fit a manual page too.
 pub const HELP: &str = "\
 Kinds of keys (TYPE):
-  des-TYPE, tdes-TYPE, tdes3-data
+  des-TYPE, tdes-TYPE, tdes3-TYPE
       DES of 8 (weak), 16 and 24 bytes. TYPE: data datac datam datamv
-      cipher encipher decipher cipherxi cipherxo cipherxl mac macver
-      ipinenc opinenc pingen pinver exporter okeyxlat importer ikeyxlat
-      imp-pka dkygenky keygenky secmsg; of 8 bytes: data cipher
-      encipher decipher mac macver cvarenc cvardec cvarpine cvarxcvl
-      cvarxcvr
+      cipher encipher decipher mac macver ipinenc opinenc pingen pinver
+      exporter okeyxlat importer ikeyxlat imp-pka; of 16 bytes alone:
+      cipherxi cipherxo cipherxl dkygenky keygenky secmsg; of 8 bytes:
+      data cipher encipher decipher mac macver cvarenc cvardec cvarpine
+      cvarxcvl cvarxcvr
   aes128, aes192, aes256
       AES in a token of 64 bytes: enciphers and deciphers
   aes128-TYPE, aes192-TYPE, aes256-TYPE
@@ -74,9 +74,9 @@ labels are LABEL.OUT and LABEL.IN, or LABEL.GEN and LABEL.VER:
   pvk    PIN verification key, a pair of TDES: GEN makes PVVs and
          verifies, VER verifies alone; --usage names another method
 Before each stands tdes-, tdes3- (three parts), aes128-, aes192- or
-aes256-; alone it is of TDES with two parts. --only makes one key of a pair. Of the pairs a card makes zpk
-whole; both keys of the others come in parts (`key part`) or in a
-block (`keyblock import`).
+aes256-; alone it is of TDES with two parts. --only makes one key of a
+pair. Of the pairs a card makes zpk whole; both keys of the others come
+in parts (`key part`) or in a block (`keyblock import`).
 
 Uses (--usage), by CCA's keywords, narrow a key; what they do not say
 stays as the type has it. Types that need them: keygenky (UKPT or

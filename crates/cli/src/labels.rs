@@ -5,6 +5,7 @@
 
 use crate::failure::Failure;
 use facility::Facility;
+use facility::keys::PaymentKind;
 use wire::Label;
 use wire::bounds::KEYWORD_BYTES;
 
@@ -51,8 +52,17 @@ pub fn such_as<'a>(facility: &Facility, labels: impl Iterator<Item = &'a str>) -
     if near.is_empty() { String::new() } else { format!(", such as {}", near.join(", ")) }
 }
 
-/// The label with the fewest slips from the wanted one; none if each has more than a person makes.
+/// A key of the pair that the wanted label is the name of, or else the label with the fewest slips from it; none if
+/// each has more than a person makes.
 fn nearest<'a>(wanted: &str, there: &[&'a str]) -> Option<&'a str> {
+    let ends = PaymentKind::all_ends();
+    let of_pair = |label: &&&str| {
+        let end = label.strip_prefix(wanted).and_then(|rest| rest.strip_prefix('.'));
+        end.is_some_and(|end| ends.contains(&end))
+    };
+    if let Some(label) = there.iter().find(of_pair) {
+        return Some(label);
+    }
     let most = 1 + wanted.len() / LETTERS_PER_SLIP;
     let near = there.iter().map(|label| (slips(wanted, label), *label));
     near.filter(|(slips, _)| *slips <= most).min().map(|(_, label)| label)

@@ -2,10 +2,12 @@
 
 use crate::encoded::shown;
 use crate::failure::Failure;
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use zeroize::Zeroizing;
 
 /// Writes to standard output; a closed reader becomes a [`Failure`] rather than a panic.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -59,14 +61,30 @@ pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
 }
 
 /// A sheet as an HTML page for printing; a form feed begins another page.
-pub fn page(title: &str, text: &str) -> String {
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let pages = escaped.replace('\x0C', "</pre>\n<pre>");
-    format!(
+///
+/// The text may hold a secret: what is made of it is wiped.
+pub fn page(title: &str, text: &str) -> Zeroizing<String> {
+    // Room for every character in its longest form, so that nothing of it is left behind by growing.
+    let mut pages = Zeroizing::new(String::with_capacity(text.len() * "</pre>\n<pre>".len()));
+    for letter in text.chars() {
+        match letter {
+            '&' => pages.push_str("&amp;"),
+            '<' => pages.push_str("&lt;"),
+            '>' => pages.push_str("&gt;"),
+            '\x0C' => pages.push_str("</pre>\n<pre>"),
+            letter => pages.push(letter),
+        }
+    }
+    let pages = pages.as_str();
+    let mut page = Zeroizing::new(String::with_capacity(pages.len() + 1024));
+    // A String takes what is written.
+    let _ = write!(
+        *page,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
          <style>@page {{ size: A4; margin: 15mm }} pre {{ font: 10pt monospace; break-after: page }}</style>\n</head>\n\
          <body>\n<pre>{pages}</pre>\n</body>\n</html>\n"
-    )
+    );
+    page
 }
 
 /// A table for people: a header and rows, without borders.

@@ -268,7 +268,7 @@ mod tests {
             let error = NamedKind::parse(name).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
-        says("importer", "which of these: tdes-importer, aes128-importer, aes192-importer, aes256-importer");
+        says("importer", "which of these: tdes-importer, tdes3-importer, aes128-importer, aes192-importer");
         says("p256", "which of these: p256-sign, p256-agree");
         says("tdes-foo", "after `tdes-` there are data, datac");
         says("ed25519-agree", "after `ed25519-` there are sign");

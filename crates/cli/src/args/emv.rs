@@ -226,7 +226,8 @@ Examples:
   cryptand emv card-key EMV.AC --use ac --pan 4012345678901234 --out card.tok
   cryptand emv arqc EMV.AC --pan 4012345678901234 --sequence 01 --counter 001C \\
       --data transaction.bin --arqc 0123456789ABCDEF --response-code 00
-  cryptand emv script-mac EMV.AC --pan 4012345678901234 --arqc 0123456789ABCDEF \\
+  cryptand key generate EMV.SMI --type tdes-dkygenky --usage DKYL1,DMAC
+  cryptand emv script-mac EMV.SMI --pan 4012345678901234 --arqc 0123456789ABCDEF \\
       --command script.bin
   cryptand key generate EMV.PIN --type tdes-dkygenky --usage DKYL0,DMPIN
   cryptand emv pin-change EMV.PIN --pan 4012345678901234 --arqc 0123456789ABCDEF \\

@@ -27,8 +27,8 @@ pub enum Keyblock {
         /// A keyword of TR31_Key_Import, such as EXPORTER or PINVER; may be repeated
         #[arg(long = "as", value_name = "KEYWORD")]
         keywords: Vec<String>,
-        /// A kind of payments (zpk, zmk, kbpk, tmk, cvk, pvk; see `key generate`): of a pair both keys, LABEL.OUT and
-        /// LABEL.IN or LABEL.GEN and LABEL.VER, or the one that the block's mode allows
+        /// A kind of payments (zpk, tdes3-zpk, zmk, kbpk, tmk, cvk, pvk; see `key generate`): of a pair both keys,
+        /// LABEL.OUT and LABEL.IN or LABEL.GEN and LABEL.VER, or the one that the block's mode allows
         #[arg(
             long = "type",
             value_name = "TYPE",
@@ -63,7 +63,7 @@ pub enum Keyblock {
         /// What the key is for, as X9.143 has it: P0, D0, M3 and others; cv for the control vector alone
         #[arg(long)]
         usage: String,
-        /// How it may be used, as X9.143 has it: B, C, D, E, G, N, V, X
+        /// What the receiver may do with it, as X9.143 has it: B, C, D, E, G, V, X
         #[arg(long)]
         mode: Option<String>,
         /// Whether it may leave again: in ways of the standard (e), no (n), in others too (s)
@@ -136,11 +136,11 @@ pub enum BlockExport {
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
-  cryptand keyblock import partner.tr31 --label PAY.ZPK.IN --under PAY.KBPK
+  cryptand keyblock import partner.tr31 --label PAY.ZPK.IN --under PAY.KBPK.IN
   cryptand keyblock import partner.tr31 --label PAY.ZPK --under PAY.KBPK.IN --type zpk
-  cryptand keyblock import - --label PAY.KEK --under PAY.KBPK --as EXPORTER <partner.tr31
-  cryptand keyblock import imk.tr31 --label EMV.AC --under PAY.KBPK --as DKYL1
-  cryptand keyblock import --recorded PARTNER.BLOCK1 --label PAY.ZPK.IN --under PAY.KBPK
+  cryptand keyblock import - --label PAY.KEK --under PAY.KBPK.IN --as EXPORTER <partner.tr31
+  cryptand keyblock import imk.tr31 --label EMV.AC --under PAY.KBPK.IN --as DKYL1
+  cryptand keyblock import --recorded PARTNER.BLOCK1 --label PAY.ZPK.IN --under PAY.KBPK.IN
 ";
 
 const EXPORT_EXAMPLES: &str = "\

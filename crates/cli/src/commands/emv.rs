@@ -24,7 +24,8 @@ const DATA_BYTES_MAX: u64 = 1024;
 
 const ISSUER_OF_CARDS: Taken = (
     "ISSUER",
-    "a DKYGENKY key of level 1 (--type tdes-dkygenky --usage DKYL1,DMAC; for --use enc DMPIN, for data DDATA)",
+    "a DKYGENKY key of level 1 (--type tdes-dkygenky --usage DKYL1,DMAC; for --use enc DMPIN, for data DDATA; a partner's \
+     block comes in so by `keyblock import --as DKYL1`)",
 );
 const ISSUER_OF_CRYPTOGRAMS: Taken =
     ("ISSUER", "a DKYGENKY key for MACs (--type tdes-dkygenky --usage DKYL1,DMAC)");
@@ -273,6 +274,14 @@ fn data(path: &Path) -> Result<Vec<u8>, Failure> {
         std::fs::File::open(path).and_then(|file| file.take(DATA_BYTES_MAX + 1).read_to_end(&mut given))
     };
     read.map_err(Failure::io(format!("read {}", path.display())))?;
+    // No command and no data of a card are characters alone.
+    let is_typed = |byte: &u8| byte.is_ascii_hexdigit() || byte.is_ascii_whitespace();
+    if given.len() > 8 && given.iter().all(is_typed) {
+        return Err(Failure::Usage(format!(
+            "{}: hexadecimal digits, where the bytes themselves are meant; `xxd -r -p` makes these of them",
+            path.display()
+        )));
+    }
     match given.len() as u64 {
         1..=DATA_BYTES_MAX => Ok(given),
         _ => Err(Failure::Usage(format!("{}: expected 1 to {DATA_BYTES_MAX} bytes", path.display()))),

@@ -13,7 +13,7 @@
 //! | exchange public keys with programs that do not know tokens | [`public`] |
 
 mod ceremony;
-mod check;
+pub mod check;
 mod check_value;
 mod generate;
 mod import;

@@ -102,6 +102,12 @@ fn parse(label: &str) -> Result<Label, Failure> {
 
 /// The text of the block in a file.
 fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    if token::tr31::begins(path.as_os_str().as_encoded_bytes()) && !path.exists() {
+        return Err(Failure::Usage(
+            "the block stands where its file is meant: put it into a file, or give `-` and the block on standard input"
+                .to_owned(),
+        ));
+    }
     let bytes = encoded::read(path)?;
     if token::tr31::begins(&bytes) {
         return Ok(bytes);
@@ -154,9 +160,14 @@ fn import(
     domain: u16,
 ) -> Result<(), Failure> {
     let token = imported(facility, given, under, keywords, domain)?;
-    // Variable-length tokens here hold AES keys only.
+    // Variable-length tokens here hold AES and HMAC keys.
     let store = if token.get(4) == Some(&0x05) { Store::Aes } else { Store::Des };
-    key::record(facility, store, label, &token)
+    key::record(facility, store, label, &token)?;
+    eprintln!("{label}: imported and recorded");
+    match key::check::customary(facility, domain, (store, label), &token)? {
+        Some((_, value)) => print(&format!("check value {value}\n")),
+        None => Ok(()),
+    }
 }
 
 /// The token of the key of a block.
@@ -171,7 +182,8 @@ fn imported(
     if let Some(long) = keywords.iter().find(|word| word.is_empty() || word.len() > 8 || !word.is_ascii()) {
         return Err(Failure::Usage(format!("--as {long}: a keyword has one to eight characters")));
     }
-    let words = ["INTERNAL"].into_iter().chain(keywords.iter().map(String::as_str));
+    let words =
+        ["INTERNAL".to_owned()].into_iter().chain(keywords.iter().map(|word| word.to_ascii_uppercase()));
     let array: String = words.map(|word| format!("{word:8}")).collect();
     let ask = Ask {
         tr31_key_block: block.into(),
@@ -329,7 +341,24 @@ fn block(
         let known: Vec<&str> = MODES.iter().map(|(code, _)| *code).collect();
         Failure::Usage(format!("--mode {mode}: one of {}", known.join(", ")))
     })?;
+    if let Some(why) = goes_one_way(usage_word.0, mode_word.0) {
+        return Err(Failure::Usage(format!("--mode {}: {why} (docs/keyblocks.md)", mode_word.0)));
+    }
     Ok(Ask { usage: Some(usage_word.1), mode: Some(mode_word.1), ..new })
+}
+
+/// Why no key leaves under a usage with a mode that means keys of more than one way; `None` where one may.
+fn goes_one_way(usage: &str, mode: &str) -> Option<&'static str> {
+    match (usage, mode) {
+        (_, "N") => Some(
+            "blocks without restrictions come in, and none leaves: the mode says what the receiver may do",
+        ),
+        ("P0" | "K0" | "K1", "B") => Some(
+            "a key here goes one way, and the mode says what the receiver may do: of a pair LABEL.OUT leaves with mode E, \
+             for who enciphers, and LABEL.IN with mode D, for who deciphers",
+        ),
+        _ => None,
+    }
 }
 
 const USAGES: [(&str, KeyBlockUsage); 19] = [

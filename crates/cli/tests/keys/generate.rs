@@ -41,8 +41,6 @@ const KINDS: &[&str] = &[
     "tdes3-mac",
     "tdes3-ipinenc",
     "tdes3-opinenc",
-    "tdes3-pingen",
-    "tdes3-pinver",
     "tdes3-exporter",
     "tdes3-importer",
     "aes128",
@@ -96,6 +94,8 @@ const WITH_USAGE: &[(&str, &[&str])] = &[
     ("tdes-secmsg", &["--usage", "smpin,NO-XPORT"]),
     ("tdes-pingen", &["--usage", "ibm-pin,NOOFFSET"]),
     ("tdes-pinver", &["--usage", "VISA-PVV"]),
+    ("tdes3-pingen", &["--usage", "IBM-PIN"]),
+    ("tdes3-pinver", &["--usage", "IBM-PIN"]),
     ("tdes-dkygenky", &["--usage", "DKYL2,DALL"]),
     ("tdes-importer", &["--usage", "IMPORT,OPIM"]),
     ("tdes3-importer", &["--usage", "KBPK"]),
@@ -211,7 +211,7 @@ fn what_is_not_made_is_refused_with_the_way_on() {
         let error = bench.fails(&[&["key", "generate", "A.KEY"], options].concat(), "", code);
         assert!(error.contains(expected), "{error}");
     };
-    refused(&["--type", "exporter"], 2, "which of these: tdes-exporter, aes128-exporter");
+    refused(&["--type", "exporter"], 2, "which of these: tdes-exporter, tdes3-exporter, aes128-exporter");
     refused(&["--type", "tdes-ohno"], 2, "after `tdes-` there are data, datac");
     refused(&["--type", "ohno"], 2, "`cryptand key generate --help` lists them");
     refused(&["--type", "tdes-mac", "--usage", "GCM"], 2, "GCM is no keyword of tdes-mac");

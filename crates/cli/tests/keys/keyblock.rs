@@ -180,12 +180,12 @@ fn blocks_of_partners_come_in() {
         "B0096P0TE00E000087468EC5A87BB394D5A1A0BD92CE4275477108CCE6BA8446346D0ECDBAAB72C6A9D62F8F685A50F5";
     let refused = bench.fails(&import("P.THREE", "P.KBPK.B"), three, 3);
     assert!(refused.contains("8/66"), "under another protection key: {refused}");
-    let part = ["key", "part", "P.KBPK.3", "first", "--type", "tdes3-importer", "--usage", "KBPK"];
-    bench.succeeds(&part, "260892192061C8760BDF235E1619B057B334FED0EFA74F32");
-    let unfinished = bench.fails(&import("P.THREE", "P.KBPK.3"), three, 2);
+    let part = ["key", "part", "P.KBPK.T", "first", "--type", "tdes3-importer", "--usage", "KBPK"];
+    bench.succeeds(&part, "361882093071D8661BCF334E0609A047A324EEC0FFB75F22");
+    let unfinished = bench.fails(&import("P.THREE", "P.KBPK.T"), three, 2);
     assert!(unfinished.contains("lacks its last part"), "{unfinished}");
-    bench.succeeds(&["key", "part", "P.KBPK.3", "last"], &("0".repeat(47) + "0"));
-    bench.succeeds(&import("P.THREE", "P.KBPK.3"), three);
+    bench.succeeds(&["key", "part", "P.KBPK.T", "last"], &"10".repeat(24));
+    bench.succeeds(&import("P.THREE", "P.KBPK.T"), three);
     let shown = bench.succeeds(&["key", "show", "P.THREE"], "");
     assert!(shown.contains("24 bytes, three parts") && shown.contains("OPINENC"), "{shown}");
 }

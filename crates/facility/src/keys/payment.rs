@@ -39,8 +39,8 @@ struct PaymentRow {
     means: &'static str,
     tdes: &'static [Half],
     aes: &'static [Half],
-    /// Usages of blocks that hold such a key (X9.143).
-    block_usages: &'static [&'static str],
+    /// Usages of blocks that hold such a key (X9.143), with TDES and with AES.
+    block_usages: [&'static [&'static str]; 2],
     /// Whether Key_Generate and Key_Generate2 make both keys of a pair for one system.
     is_made_together: bool,
     /// Keywords that take the place of the last one of each half.
@@ -84,7 +84,7 @@ const ROWS: &[PaymentRow] = &[
             aes("OUT", VariableType::PinProt, PIN_OUT, "enciphers PIN blocks of ISO-4"),
             aes("IN", VariableType::PinProt, PIN_IN, "deciphers PIN blocks of ISO-4"),
         ],
-        block_usages: &["P0"],
+        block_usages: [&["P0"], &["P0"]],
         is_made_together: true,
         methods: &[],
     },
@@ -119,7 +119,7 @@ const ROWS: &[PaymentRow] = &[
                 "unwraps keys of the partner: tokens, and blocks of version D",
             ),
         ],
-        block_usages: &["K0"],
+        block_usages: [&["K0"], &["K0"]],
         is_made_together: false,
         methods: &[],
     },
@@ -139,7 +139,7 @@ const ROWS: &[PaymentRow] = &[
             ),
             aes("IN", VariableType::Importer, &["IMPTT31D", "VARDRV-D"], "opens key blocks of version D"),
         ],
-        block_usages: &["K1"],
+        block_usages: [&["K1"], &["K1"]],
         is_made_together: false,
         methods: &[],
     },
@@ -158,7 +158,7 @@ const ROWS: &[PaymentRow] = &[
             &["EXPTT31D", "VARDRV-D"],
             "protects key blocks of version D for the terminal",
         )],
-        block_usages: &["K0", "K1"],
+        block_usages: [&["K0"], &["K1"]],
         is_made_together: true,
         methods: &[],
     },
@@ -167,7 +167,7 @@ const ROWS: &[PaymentRow] = &[
         means: "card verification key",
         tdes: &[tdes("", KeyType::Mac, &["CVVKEY-A"], "makes and verifies card verification values")],
         aes: &[],
-        block_usages: &["C0"],
+        block_usages: [&["C0"], &[]],
         is_made_together: true,
         methods: &[],
     },
@@ -179,7 +179,7 @@ const ROWS: &[PaymentRow] = &[
             tdes("VER", KeyType::PinVer, &["VISA-PVV"], "verifies PINs alone"),
         ],
         aes: &[],
-        block_usages: &["V0", "V1", "V2"],
+        block_usages: [&["V0", "V1", "V2"], &[]],
         is_made_together: false,
         methods: &["NO-SPEC", "IBM-PIN", "IBM-PINO", "VISA-PVV", "INBK-PIN", "GBP-PIN", "NL-PIN-1"],
     },
@@ -270,7 +270,18 @@ impl PaymentKind {
 
     /// Usages of the blocks that hold such a key (X9.143), such as P0.
     pub fn block_usages(self) -> &'static [&'static str] {
-        self.row.block_usages
+        let [tdes, aes] = self.row.block_usages;
+        match self.length {
+            PaymentLength::Tdes(_) => tdes,
+            PaymentLength::Aes(_) => aes,
+        }
+    }
+
+    /// The kind of the same name and algorithm whose keys have this many bytes.
+    pub fn of_length(self, key_bytes: usize) -> Option<Self> {
+        let is_des = |kind: Self| matches!(kind.length, PaymentLength::Tdes(_));
+        let is_like = |kind: &Self| kind.row.name == self.row.name && is_des(*kind) == is_des(self);
+        Self::all().find(|kind| is_like(kind) && kind.key_bytes() == key_bytes)
     }
 
     /// Whether a card makes all its keys at once: of some pairs Key_Generate makes one here and one for another system.

@@ -310,7 +310,7 @@ mod tests {
             let own: Vec<String> = match kind {
                 NamedKind::Des(_, KeyType::KeyGenKy) => vec!["ukpt".to_owned()],
                 NamedKind::Des(_, KeyType::SecMsg) => vec!["smkey".to_owned()],
-                NamedKind::Des(_, KeyType::PinGen | KeyType::PinVer) => vec!["visa-pvv".to_owned()],
+                NamedKind::Des(_, KeyType::PinGen | KeyType::PinVer) => vec!["ibm-pin".to_owned()],
                 NamedKind::Aes(_, VariableType::PinProt) => vec!["encrypt".to_owned()],
                 NamedKind::Aes(_, VariableType::PinPrw) => vec!["verify".to_owned()],
                 _ => Vec::new(),

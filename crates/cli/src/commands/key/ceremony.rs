@@ -48,7 +48,7 @@ pub fn run(
     let folder = facility.home().folder();
     let folder = std::fs::canonicalize(folder).unwrap_or(folder.to_owned());
     let text = text(&folder, &rows, &given);
-    print(&if html { page("Cryptand: record of a key", &text) } else { text })
+    if html { print(&page("Cryptand: record of a key", &text)) } else { print(&text) }
 }
 
 fn text(home: &Path, rows: &[[String; 3]], components: &[GivenCheckValue]) -> String {

@@ -49,11 +49,21 @@ pub fn print_check_value(
 
 /// Records new keys: all or none.
 pub fn create(facility: &Facility, keys: &[(Label, PaymentKey)], tokens: &[Vec<u8>]) -> Result<(), Failure> {
+    for (label, _) in keys {
+        if facility.records(None, label.as_str())?.iter().any(|row| row.label == *label) {
+            return Err(Failure::Usage(format!(
+                "{label}: there is such a record, and of a pair both keys are made or none; choose another label, or \
+                 `cryptand key delete {label}`"
+            )));
+        }
+    }
     for (at, ((label, key), token)) in keys.iter().zip(tokens).enumerate() {
         if let Err(failure) = record(facility, key.kind.store(), label, token) {
             // The store makes one record in a call.
             for (label, key) in &keys[..at] {
-                facility.record_delete(key.kind.store(), label, false)?;
+                if facility.record_delete(key.kind.store(), label, false).is_err() {
+                    eprintln!("{label}: recorded without its other key, and it could not be deleted");
+                }
             }
             return Err(failure);
         }

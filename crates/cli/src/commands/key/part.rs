@@ -79,6 +79,12 @@ pub fn run(
         (_, None) => go_on(facility, label, step)?,
     };
     let Some(entry) = entries.first() else { return Err(Failure::NoRecord(label.clone())) };
+    if entries.len() > 2 {
+        return Err(Failure::Usage(format!(
+            "{label}: more than one pair has this label: give the part to each key by its own label, such as {}",
+            entry.label
+        )));
+    }
     let part = if step == PartStep::Complete { Zeroizing::default() } else { entry.typed(label, sheet)? };
     let with = |entry: &Entry| entry.with(facility, domain, step, &part);
     let tokens = entries.iter().map(with).collect::<Result<Vec<_>, _>>()?;
@@ -90,6 +96,15 @@ pub fn run(
              everybody. Nothing was recorded. If the part before was the wrong one, begin anew: {}",
             deletions(&entries)
         )));
+    }
+    for (other, token) in entries.iter().zip(&tokens).skip(1) {
+        if check::values(facility, domain, other.store, token)?.text() != values.text() {
+            return Err(Failure::Usage(format!(
+                "{label}: {} and {} have parts of different values, and would be no pair; nothing was recorded: give the part to each by \
+                 its own label",
+                entry.label, other.label
+            )));
+        }
     }
     record(facility, step, &entries, &tokens)?;
     let next = if needs_more(&tokens[0]) { "add" } else { "last" };

@@ -55,10 +55,12 @@ pub fn import(
         let token = super::imported(&facility, (&text, None), under, &words, wanted.domain)?;
         let is_of_length = DesToken::parse(&token).map(|token| token.form().key_bytes());
         if let Some(bytes) = is_of_length.ok().filter(|bytes| *bytes != kind.key_bytes()) {
+            let other = kind.of_length(bytes).map(|kind| format!("; say --type {}", kind.name()));
             return Err(Failure::Usage(format!(
-                "{name}: a key of {bytes} bytes, and {} has {}; nothing was recorded",
+                "{name}: a key of {bytes} bytes, and {} has {}; nothing was recorded{}",
                 kind.name(),
-                kind.key_bytes()
+                kind.key_bytes(),
+                other.unwrap_or_default()
             )));
         }
         new.push(key);

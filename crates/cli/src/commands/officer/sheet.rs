@@ -48,7 +48,7 @@ pub fn run(asked: Option<&Path>, keeper: &Keeper, html: bool) -> Result<(), Fail
         keeper: kept,
     };
     let text = text(&facts, &rows(keeper)?);
-    print(&if html { page(TITLE, &text) } else { text })
+    if html { print(&page(TITLE, &text)) } else { print(&text) }
 }
 
 fn text(facts: &Facts, rows: &[RegisterRow]) -> String {
@@ -155,6 +155,6 @@ mod tests {
             assert_eq!(text.contains("no master keys are loaded"), rows.is_empty());
         }
         let page = page(TITLE, &text(&facts, &[row(1, Register::Aes)]));
-        assert!(page.contains("/&lt;home&gt;") && page.contains("size: A4"), "{page}");
+        assert!(page.contains("/&lt;home&gt;") && page.contains("size: A4"), "{}", *page);
     }
 }
