@@ -146,7 +146,8 @@ impl KeyType {
     /// length.
     ///
     /// Of triple length there are keys of every type that has a double length, but those that derive
-    /// keys (EMV book 2, A1.4, and ANSI X9.24-1 have two parts) and translate texts. The original
+    /// keys (EMV book 2, A1.4, and ANSI X9.24-1 have two parts), encipher messages to cards, and
+    /// translate texts. The original
     /// wrapping is for those of DATA alone. Double-length forms of the DATA and CIPHER families
     /// differ in key form only.
     pub fn default_vector(self, form: KeyForm) -> Option<ControlVector> {
@@ -165,6 +166,13 @@ impl KeyType {
                 vector(double.map(|left| left | tail)).map(|vector| vector.with_form(form))
             }
         }
+    }
+
+    /// Whether keys with this control vector exist in the length that it states: of three parts those
+    /// of some types and uses alone.
+    pub fn has_length(vector: ControlVector) -> bool {
+        let has_three = |key_type: Self| key_type.default_vector(KeyForm::Triple).is_some();
+        !vector.is_triple() || !vector.is_of_two_parts() && Self::of(vector).is_some_and(has_three)
     }
 
     /// The length that Key_Generate and Key_Token_Build use if the caller asks for none.

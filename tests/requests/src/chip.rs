@@ -232,7 +232,7 @@ impl Chips {
         let asked = Asked {
             words: &["TDES", "VERARQC", "EMV", "EMVCSK"],
             pan: PAN,
-            text: b"a text",
+            text: b"a text of blocks",
             counter: [0, 1],
             code: b"00",
             cryptogram: [0; 8],

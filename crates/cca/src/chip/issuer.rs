@@ -54,7 +54,7 @@ pub(crate) fn checked(call: &Call<'_, '_>, key: &SecretBytes) -> Result<SecretBy
     Ok(key.clone())
 }
 
-/// Refuses a key that comes in, if it is an issuer's that [`checked`] would refuse at each use.
+/// Refuses a key that comes in, or derives keys, if it is an issuer's that [`checked`] would refuse.
 ///
 /// # Errors
 /// 8/442 for equal halves.

@@ -3,8 +3,8 @@
 //!
 //! An AES key states that it protects blocks, besides tokens (WR-TR31) or alone (EXPTT31D, IMPTT31D), and which kinds
 //! of keys. A DES key that exports or imports keys protects any kind, without conflict with its use for tokens; one of
-//! KBPK has no other use. For tokens a key enciphers under itself xor a control vector, or it enciphers parts of keys, which have odd parity. The
-//! keys of version B follow from a block of zeros, which has no odd parity.
+//! KBPK has no other use. For tokens a key enciphers under itself xor a control vector, or it enciphers parts of keys,
+//! which have odd parity. The keys of version B follow from a block of zeros, which has no odd parity.
 
 use super::opening::Opening;
 use super::{Algorithm, Key};

@@ -43,11 +43,17 @@ pub(crate) fn with_wrapping(token: DesToken, wrapping: Option<TokenWrapping>) ->
 }
 
 /// The same token, kept out of key blocks if the key that it is derived of is: no keyword of a token says so.
+///
+/// # Errors
+/// 8/39 for a token without a control vector, which cannot say so either.
 pub(crate) fn kept_as(token: DesToken, generating: ControlVector) -> Result<DesToken, Refusal> {
     const NO_BLOCKS: u64 = bit(CONTROL_VECTOR_BIT_NO_TR31);
     let vector = token.control_vector();
-    if generating.left() & NO_BLOCKS == 0 || vector.is_zero() {
+    if generating.left() & NO_BLOCKS == 0 {
         return Ok(token);
+    }
+    if vector.is_zero() {
+        return Err(code::KEY_USAGE.into());
     }
     Ok(token.with_vector(vector.with_bits(NO_BLOCKS, true).map_err(|_| code::KEY_USAGE)?)?)
 }

@@ -1,5 +1,5 @@
-//! Single blocks of 8 bytes, each under its TDES key of two or three parts: what PIN verbs and derivations of keys ask for,
-//! request by request, with nothing made for a block but its place in a column.
+//! Single blocks of 8 bytes, each under its TDES key of two or three parts: what PIN verbs and derivations of keys ask
+//! for, request by request, with nothing made for a block but its place in a column.
 
 use super::{Kernel, Pass, Queue, Work};
 use engine::{CipherAlgorithm, CipherDirection, Column, ColumnMut, Engine};
@@ -129,7 +129,8 @@ mod tests {
     fn blocks_of_both_directions_are_answered_at_their_places() {
         let engine = Engine::new(Options::default()).unwrap();
         let one = |number: u8, direction| {
-            let key: [u8; 24] = std::array::from_fn(|at| number.wrapping_mul(29).wrapping_add(17 * at as u8));
+            let key: [u8; 24] =
+                std::array::from_fn(|at| number.wrapping_mul(29).wrapping_add((17 * at) as u8));
             let bytes = if number % 5 < 2 { 24 } else { 16 };
             OneBlock::new(direction, &key[..bytes], &[number; BLOCK_BYTES]).unwrap()
         };

@@ -41,6 +41,7 @@ pub(crate) async fn diversified_key_generate(call: Call<'_, '_>, reply: &mut Rep
     let skeleton = kept_as(skeleton, generating.control_vector())?;
     let method = Method::of(&call, &request, &generating, &skeleton)?;
     let key = found.open()?.await?;
+    issuer::check_coming(&call, generating.control_vector(), &key.secret)?;
     let renewed = key.renew(call, field)?;
     let made = method.derive(call, &key.secret, request.data).await?;
     if skeleton.form() != KeyForm::Single && call.permit(Point::DiversifyEqualHalves).is_err() {

@@ -16,7 +16,9 @@
 //! in `reserved1`. It has four bytes, with zeros behind them.
 //!
 //! GENARPC makes a response to any data: the card's key enciphers blocks of the caller's choice, among them the two
-//! that form a session key. Only roles that name GENARPC have it; VERGEN enciphers cryptograms of the card alone.
+//! that form a session key. Only roles that name GENARPC have it. VERGEN enciphers right cryptograms alone, and refuses
+//! a text of one block (8/25), which no card signs: the response to a cryptogram is the right cryptogram of such a
+//! text, so that each response would lead to the next.
 //!
 //! The keywords EMVCSK, OPTION-A (the default), OPTION-B, METHOD-1, METHOD-2, PADZEROS, PADBIT and PADNONE are this
 //! system's.
@@ -52,6 +54,9 @@ pub(crate) async fn emv_transaction(call: Call<'_, '_>, reply: &mut Reply<'_, '_
         return Err(code::TEXT_LENGTH.into());
     }
     let message = if verifies_it { Some(message(&request)?) } else { None };
+    if responds && message.as_ref().is_some_and(|message| message.len() == BLOCK_BYTES) {
+        return Err(code::TEXT_LENGTH.into());
+    }
     let response = if responds { Some(response(&request)?) } else { None };
     if !matches!(response, Some(ResponseOf::Message(_))) && !request.reserved1.is_empty() {
         return Err(code::RESERVED_LENGTH.into());

@@ -71,8 +71,9 @@ pub(super) struct Imported {
 /// Imports the key of an external token.
 ///
 /// # Errors
-/// 8/39 for a part of a key, 8/90 for a key of single length that the role does not permit, 8/442 for a key-encrypting
-/// key, or one that derives others, with equal halves; as [`Call::key_encrypting_key`] and [`des_target`].
+/// 8/39 for a part of a key, 8/43 for a length that its type does not have, 8/90 for a key of single length that the
+/// role does not permit, 8/442 for a key-encrypting key, or one that derives others, with equal halves; as
+/// [`Call::key_encrypting_key`] and [`des_target`].
 pub(super) async fn import<'p, 'a>(
     call: Call<'p, 'a>,
     source: DesToken,
@@ -82,6 +83,9 @@ pub(super) async fn import<'p, 'a>(
     let vector = source.control_vector();
     if vector.is_key_part() {
         return Err(code::KEY_USAGE.into());
+    }
+    if !KeyType::has_length(vector) {
+        return Err(code::KEY_LENGTH_KEYWORD.into());
     }
     let there = des_target(target)?;
     if there.is_some_and(|target| target.control_vector() != vector) {

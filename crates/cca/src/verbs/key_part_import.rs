@@ -9,11 +9,12 @@
 //!
 //! The control vector of a part of a key has bit 44 set: it is for no use but this verb, tests and changes of the
 //! master key, and is kept in authenticated tokens alone. A part has 16 bytes, of which a key of single length takes
-//! the first 8, and 24 where the token is one of triple length (8/21 for a shorter one). The parity of the first part is made odd and that of each further one even, so that the key
-//! has odd parity. A key of which two halves or thirds are equal is refused when it is completed (8/442). A record that
-//! is named by its label is not changed (8/30): the caller must read its token and write it back. WRAP-ENH, with the
-//! part that completes a key, is for homes of compatible tokens; WRAP-ECB is refused for a key whose control vector
-//! forbids it (8/2111). RETRKPR, for registers of a workstation of IBM's, is not served (8/33).
+//! the first 8, and 24 where the token is one of triple length (8/21 for a shorter one). The parity of the first part
+//! is made odd and that of each further one even, so that the key has odd parity. A key of which two halves or thirds
+//! are equal is refused when it is completed (8/442). A record that is named by its label is not changed (8/30): the
+//! caller must read its token and write it back. WRAP-ENH, with the part that completes a key, is for homes of
+//! compatible tokens; WRAP-ECB is refused for a key whose control vector forbids it (8/2111). RETRKPR, for registers of
+//! a workstation of IBM's, is not served (8/33).
 
 use crate::call::{Call, Reply, Verdict};
 use crate::ground::{Algorithm, Refusal};

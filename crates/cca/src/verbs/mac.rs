@@ -26,6 +26,7 @@ use token::usage::Use;
 use wire::point::Point;
 use wire::verb::{MacFormat, MacMethod, Segment};
 use wire::{Codes, code};
+use zeroize::Zeroizing;
 
 /// The parameters that MAC_Generate and MAC_Verify share.
 pub(super) struct Request<'a> {
@@ -110,7 +111,8 @@ pub(super) fn compute<'f, 'r, 'w>(
             }
         };
         if let Some(third) = third {
-            value = third.finish(call, &value).await?;
+            let under_two = Zeroizing::new(value);
+            value = third.finish(call, &under_two).await?;
         }
         let chaining_vector = match sealer {
             Some(sealer) if shown_as.is_none() => Some(sealer.seal(call.engine, &value)),

@@ -29,7 +29,8 @@ use payments::key_block::{Attributes as BlockCodes, Block, Exportability, Versio
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
 use token::tr31::uses::{
-    Choice, Meaning, POINT_PIN_ANY_MODE, POINT_SECURITY_CODE, Refused, UsageRow, hash_keyword, rows,
+    Choice, Meaning, POINT_DERIVE_ANY, POINT_PIN_ANY_MODE, POINT_SECURITY_CODE, Refused, UsageRow,
+    hash_keyword, rows,
 };
 use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
 use token::usage::Side;
@@ -117,8 +118,9 @@ impl Target {
     /// The target that block and keywords give.
     ///
     /// # Errors
-    /// 8/47 for a malformed control vector, and a key of HMAC without its hash; 8/39 for usage and mode that no key here has; 8/129 for a missing keyword,
-    /// 8/183 for a keyword of another type than the block; 8/90 for a key that the role does not permit.
+    /// 8/47 for a malformed control vector, and a key of HMAC without its hash; 8/39 for usage and mode that no key
+    /// here has; 8/129 for a missing keyword, 8/183 for a keyword of another type than the block; 8/90 for a key that
+    /// the role does not permit.
     fn of(call: &Call<'_, '_>, request: &Request<'_>, block: &Block<'_>) -> Result<Self, Refusal> {
         let codes = block.attributes();
         let may_leave = codes.exportability != Exportability::No;
@@ -129,6 +131,7 @@ impl Target {
         match row.point {
             Some(POINT_PIN_ANY_MODE) => call.permit(Point::Tr31PinAnyMode)?,
             Some(POINT_SECURITY_CODE) => call.permit(Point::Tr31SecurityCode)?,
+            Some(POINT_DERIVE_ANY) => call.permit(Point::DiversifyAny)?,
             Some(_) => return Err(code::ACCESS_DENIED.into()),
             None => {}
         }
@@ -173,6 +176,9 @@ impl Target {
         }
         if vector.is_key_part() {
             return Err(code::KEY_USAGE.into());
+        }
+        if !KeyType::has_length(vector) {
+            return Err(code::KEY_LENGTH_KEYWORD.into());
         }
         Ok(Self::Vector { vector, is_alone })
     }

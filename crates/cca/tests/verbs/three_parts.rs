@@ -2,6 +2,7 @@
 
 use crate::exchange::Keks;
 use token::control_vector::KeyForm;
+use token::des::Origin;
 use token::{DesToken, KeyType};
 use verb_requests::key_block::{block, export, import as import_block, token};
 use verb_requests::keys::TRANSPORT;
@@ -266,6 +267,27 @@ fn parts_of_a_key_of_three_parts_are_bound_to_each_other() {
     let mut shorter = there.clone();
     shorter[32..48].copy_from_slice(&KeyType::OPinEnc.default_vector(KeyForm::Double).unwrap().to_bytes());
     keks.import("TOKEN", &sealed(shorter)).refused(&mut processor, code::TOKEN_INVALID);
+}
+
+/// A control vector that states three parts for a type or a use that has two is refused when its key comes in.
+#[test]
+fn keys_of_types_without_three_parts_do_not_come_in_with_them() {
+    let mut processor = processor();
+    let keks = keks(&mut processor, &KEK);
+    for (key_type, words) in [
+        (KeyType::DKyGenKy, &["DKYL0", "DMAC"][..]),
+        (KeyType::KeyGenKy, &["UKPT"]),
+        (KeyType::Mac, &["CVVKEY-A"]),
+        (KeyType::PinVer, &["VISA-PVV"]),
+        (KeyType::CipherXl, &[]),
+    ] {
+        let vector = key_type.vector_with(KeyForm::Double, words.iter().copied()).unwrap();
+        let vector = vector.with_form(KeyForm::Triple);
+        assert!(!KeyType::has_length(vector));
+        let token = DesToken::skeleton(Origin::External, KeyForm::Triple, vector).unwrap();
+        let token = token.with_key([0; 8], &[5; 24]).unwrap().to_bytes();
+        keks.import("TOKEN", &token).refused(&mut processor, code::KEY_LENGTH_KEYWORD);
+    }
 }
 
 /// The token with the validation value of its bytes.

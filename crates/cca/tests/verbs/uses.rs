@@ -156,7 +156,7 @@ fn of_chips(verb: Verb, position: usize, vector: ControlVector) -> Option<bool> 
             Some(vector.may(Use::DeriveTransactionKeys) && leaves_in_no_other_way(vector, kept))
         }
         (Verb::UniqueKeyDerive, unique_key_derive::TRANSPORT_KEY_IDENTIFIER) => {
-            Some(vector.may(Use::Wrap(Side::Sending, Wrapping::Keys)))
+            Some(vector.may(Use::ProtectBlocks(Side::Sending)))
         }
         (Verb::UniqueKeyDerive, position) => {
             let key = match position {

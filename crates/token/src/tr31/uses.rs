@@ -80,6 +80,9 @@ pub const POINT_SECURITY_CODE: u16 = 0x015B;
 /// Point for importing a key of V0, V1 or V2, whose mode does not tell whether it generates or
 /// verifies PINs, as one that generates.
 pub const POINT_PIN_ANY_MODE: u16 = 0x017C;
+/// Point for importing a key of E5 or E6, whose codes do not say which keys it derives, as one that derives others than
+/// MAC keys: the point of keys that derive every type.
+pub const POINT_DERIVE_ANY: u16 = 0x0290;
 
 const fn row(usage: &[u8; 2], mode: u8, meaning: Meaning) -> UsageRow {
     UsageRow { usage: *usage, mode, choice: Choice::Usual, point: None, meaning }
@@ -89,8 +92,11 @@ const fn chosen(usage: &[u8; 2], mode: u8, choice: Choice, point: Option<u16>, m
     UsageRow { usage: *usage, mode, choice, point, meaning }
 }
 
+/// A key of one use among those that the codes leave open. One that makes MACs needs no point: the others are of the
+/// same data keys of one value for two purposes, as DALL.
 const fn deriving(usage: &[u8; 2], mode: u8, word: &'static str, meaning: Meaning) -> UsageRow {
-    UsageRow { usage: *usage, mode, choice: Choice::Derives(word), point: None, meaning }
+    let point = if matches!(word.as_bytes(), b"DMAC") { None } else { Some(POINT_DERIVE_ANY) };
+    UsageRow { usage: *usage, mode, choice: Choice::Derives(word), point, meaning }
 }
 
 const GENERATES: [&str; 4] = ["CPINGEN", "EPINGENA", "EPINGEN", "CPINGENA"];
@@ -413,19 +419,18 @@ pub fn may_leave(vector: ControlVector, usage: [u8; 2], mode: u8, with_vector: b
     // With its control vector a key comes back as what it is. Without it, a key of one step with DMAC or DDATA that
     // comes back as one of two has no more uses: its MACs, or what it enciphers, are the keys of the second step.
     let is_own_level = |row: &UsageRow| (row.choice == Choice::LevelOne) == derives_twice(vector);
-    // Of the keys that a master key of cards may derive, the control vector says which.
-    let is_own_use = |row: &UsageRow| match row.choice {
-        Choice::Derives(_) => row.vector(form, true).is_ok_and(|narrow| covers(vector, narrow)),
-        _ => true,
-    };
+    // Who does not read the control vector takes a key of E5 for one of every use.
+    if matches!(&usage, b"E5" | b"E6") && !(with_vector && derives_any(vector)) {
+        return Err(Refused::Wider);
+    }
     let may_come = |row: &UsageRow| match with_vector {
-        true => is_own_level(row) && is_own_use(row),
+        true => is_own_level(row),
         false => usage == *b"E1" || row.choice != Choice::LevelOne,
     };
     let mut any = false;
     // Rows that need a point are not counted: a caller with that point may make such keys anyway.
     for row in rows(usage, b'T', mode).filter(|row| row.point.is_none() && may_come(row)) {
-        if !covers(vector, row.vector(form, true)?) {
+        if !covers(vector, row.vector(form, true)?, with_vector) {
             return Err(Refused::Wider);
         }
         any = true;
@@ -484,8 +489,9 @@ fn covers_field(key_type: VariableType, field: usize, narrow: u16, wide: u16) ->
     ((narrow ^ wide) & numbers == 0 || any_mode) && narrow & !wide & !numbers == 0 && !is_own
 }
 
-/// Whether a key with the wide vector has all uses of a key with the narrow vector.
-fn covers(wide: ControlVector, narrow: ControlVector) -> bool {
+/// Whether a key with the wide vector has all uses of a key with the narrow vector. A key that derives every type
+/// (DALL) counts only where its vector goes along: under two usages it would come back as keys of two purposes.
+fn covers(wide: ControlVector, narrow: ControlVector, with_vector: bool) -> bool {
     const TYPE: u64 = 0x7F << 49;
     const METHOD: u64 = 0xF << 60;
     const FORM: u64 = 0b111 << 21;
@@ -506,8 +512,8 @@ fn covers(wide: ControlVector, narrow: ControlVector) -> bool {
         if wide.is_zero() { bit(18) | bit(19) | bit(20) | bit(21) } else { wide.left() & USAGE_FIELD };
     let wanted = narrow.left() & USAGE_FIELD;
     let is_number = narrow.type_bits().0 == TYPE_DKYGENKY;
-    const DALL: u64 = 0xF << 41;
-    let has_uses = if is_number { usage == wanted || usage == DALL } else { wanted & !usage == 0 };
+    let is_any = with_vector && derives_any(wide);
+    let has_uses = if is_number { usage == wanted || is_any } else { wanted & !usage == 0 };
     let has_type = wide.left() & TYPE == narrow.left() & TYPE
         || is_data && matches!(narrow.type_bits(), (0, 1 | 2)) && narrow.method_bits() == 0;
     let has_method = wide.method_bits() == narrow.method_bits() || wide.method_bits() == 0;
@@ -516,12 +522,19 @@ fn covers(wide: ControlVector, narrow: ControlVector) -> bool {
     has_uses && has_type && has_method && has_rest
 }
 
+/// Whether a key with this control vector derives keys of every type (DALL).
+fn derives_any(vector: ControlVector) -> bool {
+    vector.type_bits().0 == TYPE_DKYGENKY && vector.left() & USAGE_FIELD == DALL
+}
+
 /// Whether a key with this control vector derives keys that derive others (DKYL1).
 fn derives_twice(vector: ControlVector) -> bool {
     vector.type_bits().0 == TYPE_DKYGENKY && vector.left() & LEVEL == 1 << 49
 }
 
 const TYPE_DKYGENKY: u8 = 7;
+/// The usage field of a DKYGENKY key that derives keys of every type.
+const DALL: u64 = 0xF << 41;
 /// The level of a DKYGENKY key, bits 12 to 14.
 const LEVEL: u64 = 0b111 << 49;
 /// Mode of use without restrictions.

@@ -148,6 +148,8 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         (KeyType::Importer, "XLATE"),
         (KeyType::Exporter, "OPEX"),
         (KeyType::Exporter, "EXPORT"),
+        (KeyType::Exporter, "KBPK"),
+        (KeyType::Importer, "KBPK"),
         (KeyType::Mac, "CVVKEY-A"),
         (KeyType::Mac, "ANSIX9.9"),
         (KeyType::Mac, "AMEX-CSC"),

@@ -1,6 +1,8 @@
 //! Attacks on keys of chip cards, each in a role where it works first, then in the owner's.
 
 use crate::chip::{Asked, CARD_KEY, Chips, PAN, common, derive, filled, retail, transaction};
+use verb_requests::key_block;
+use verb_requests::keys::TRANSPORT;
 use verb_requests::peer;
 use verb_requests::support::{processor, skeleton};
 use wire::code;
@@ -49,6 +51,69 @@ fn responses_to_chosen_cryptograms_show_the_key_of_a_session() {
     let reply =
         transaction((&chips.cryptograms, &[]), chosen).answers(&mut processor, code::VERIFICATION_FAILED);
     assert!(reply.bytes(emv_transaction::ARPC).is_empty());
+}
+
+/// The response to a cryptogram is the right cryptogram of a text of one block, the cryptogram and the response code:
+/// responses to such texts would be a walk of encipherments under the card's key. Such a text is verified, and has no
+/// response.
+#[test]
+fn a_response_is_no_cryptogram_that_has_a_response() {
+    let mut processor = processor();
+    let chips = Chips::new(&mut processor);
+    let asked = |words, text, cryptogram| Asked {
+        words,
+        pan: PAN,
+        text,
+        counter: [0, 0x1C],
+        code: &[0x30, 0x30],
+        cryptogram,
+        own: &[],
+    };
+    let text = [7; 16];
+    let first: [u8; 8] = retail(&CARD_KEY, &text);
+    let of_card = asked(&["VERGEN", "VISA", "APPANSEQ"], &text, first);
+    let response = transaction((&chips.cryptograms, &[]), of_card).ok(&mut processor);
+    let response: [u8; 8] = response.bytes(emv_transaction::ARPC).try_into().unwrap();
+    let mut block = first;
+    (block[0], block[1]) = (block[0] ^ 0x30, block[1] ^ 0x30);
+    for padding in ["PADNONE", "PADZEROS"] {
+        for (word, answer) in [("VERARQC", code::OK), ("VERGEN", code::TEXT_LENGTH)] {
+            let words = [word, "VISA", "APPANSEQ", padding];
+            let given = Asked {
+                words: &words,
+                pan: PAN,
+                text: &block,
+                counter: [0, 0x1C],
+                code: if word == "VERGEN" { &[0x30, 0x30] } else { &[] },
+                cryptogram: response,
+                own: &[],
+            };
+            let request = transaction((&chips.cryptograms, &[]), given);
+            match answer {
+                code::OK => drop(request.ok(&mut processor)),
+                codes => request.refused(&mut processor, codes),
+            }
+        }
+    }
+}
+
+/// A block of E5 does not say which keys its key derives: taken as one of data and as one of PIN messages, it gives
+/// keys of one value for two purposes.
+#[test]
+fn a_key_that_personalizes_cards_does_not_come_in_for_two_purposes() {
+    let mut processor = processor();
+    let kek = verb_requests::support::entered(&mut processor, "IMPORTER", &[], &TRANSPORT);
+    let role = lifted(&[Point::DiversifyAny]);
+    for usage in ["E5", "E6"] {
+        let text =
+            verb_requests::twin::seal(&TRANSPORT, &format!("B0000{usage}TX00E0000"), &crate::chip::ISSUER);
+        let import = |word| key_block::import(&text, &kek, &["INTERNAL", word]);
+        for word in ["DDATA", "DMPIN"] {
+            import(word).points(role).ok(&mut processor);
+            import(word).refused(&mut processor, code::ACCESS_DENIED);
+        }
+        import("DMAC").ok(&mut processor);
+    }
 }
 
 /// A key that derives every type makes of the same data a key that verifies PINs and one that enciphers texts: what a

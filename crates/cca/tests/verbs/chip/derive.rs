@@ -2,8 +2,10 @@
 
 use super::*;
 use cca::Processor;
+use token::control_vector::bit;
 use token::des::Origin;
-use token::{ControlVector, DesToken};
+use token::unconfirmed::CONTROL_VECTOR_BIT_NO_TR31;
+use token::{ControlVector, DesToken, KeyType};
 use verb_requests::peer;
 use verb_requests::support::{entered, mac, processor, processor_with, skeleton};
 use wire::code;
@@ -85,6 +87,20 @@ fn keys_of_single_length_and_differences_need_a_role_that_names_them() {
     let mut denied = wire::role::BUILT_IN[0].points;
     denied.deny(Point::SingleLengthDes);
     single.points(Box::leak(Box::new(denied))).refused(&mut processor, code::ACCESS_DENIED);
+
+    // A key that stays out of blocks makes none that a token without a control vector could not keep out of them.
+    let vector = KeyType::KeyGenKy.vector_with(token::control_vector::KeyForm::Double, ["CLR8-ENC"]).unwrap();
+    let vector = vector.with_bits(bit(CONTROL_VECTOR_BIT_NO_TR31), true).unwrap();
+    let kept = verb_requests::key_block::of_vector(
+        &mut processor,
+        token::control_vector::KeyForm::Double,
+        vector,
+        &ISSUER,
+    );
+    let zero = skeleton(&mut processor, "DATA", &["NO-CV", "SINGLE"]);
+    derive(&kept, &["CLR8-ENC"], &CARD[..8], &zero).refused(&mut processor, code::KEY_USAGE);
+    let token = derived(&derive(&kept, &["CLR8-ENC"], &CARD[..8], &chips.mac_single), &mut processor);
+    assert!(DesToken::parse(&token).unwrap().control_vector().bit(CONTROL_VECTOR_BIT_NO_TR31));
 
     let difference = derive(&chips.mac, &["SESS-XOR"], &CARD, &chips.mac_skeleton);
     difference.refused(&mut processor, code::ACCESS_DENIED);
@@ -186,6 +202,7 @@ fn what_is_wrong_is_refused() {
     // A key with equal halves makes no keys of sessions, unless the home permits weak algorithms.
     let mut processor = processor_with(false);
     let equal = with_equal_halves(&mut processor, &chips.below_skeleton);
-    derive(&equal, &["TDES-XOR"], &[3; 18], &chips.mac_skeleton)
-        .refused(&mut processor, code::KEY_REPLICATED);
+    for (word, data) in [("TDES-XOR", &[3; 18][..]), ("TDES-ENC", &CARD), ("TDES-CBC", &CARD)] {
+        derive(&equal, &[word], data, &chips.mac_skeleton).refused(&mut processor, code::KEY_REPLICATED);
+    }
 }

@@ -130,6 +130,25 @@ fn every_usage_and_mode_leaves_and_comes_back_no_wider() {
     assert!(round > 80, "{round}");
 }
 
+/// A key that derives keys of every type leaves with its control vector alone, and under E5, whose receivers take it for
+/// one of every use, no other key does.
+#[test]
+fn a_key_of_every_use_leaves_with_its_control_vector() {
+    let mut keys = Keys::new();
+    let any = entered(&mut keys.processor, "DKYGENKY", &["DKYL0", "DALL"], &VALUE);
+    let one = entered(&mut keys.processor, "DKYGENKY", &["DKYL0", "DMAC"], &VALUE);
+    for usage in ["EMVACMK", "EMVDNMK", "EMVCPMK"] {
+        let words = ["VARDRV-B", usage, "DERIVE"];
+        keys.export(&any, &words).refused(&mut keys.processor, code::KEY_USAGE);
+        let text = block(&keys.export(&any, &[&words[..], &["INCL-CV"]].concat()).ok(&mut keys.processor));
+        let back = token(&keys.import(&text, &[]).ok(&mut keys.processor));
+        assert_eq!(vector(&back), vector(&any));
+    }
+    for words in [&["VARDRV-B", "EMVCPMK", "DERIVE"][..], &["VARDRV-B", "EMVCPMK", "DERIVE", "INCL-CV"]] {
+        keys.export(&one, words).refused(&mut keys.processor, code::KEY_USAGE);
+    }
+}
+
 #[test]
 fn keys_that_may_not_leave_stay() {
     let mut keys = Keys::new();

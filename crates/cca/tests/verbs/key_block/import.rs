@@ -66,7 +66,7 @@ fn keys_of_other_makers_encipher_as_they_did() {
 #[test]
 fn every_row_comes_in_as_its_key() {
     let mut keys = Keys::new();
-    let pins = with_points(&[Point::Tr31PinAnyMode, Point::Tr31SecurityCode]);
+    let pins = with_points(&[Point::Tr31PinAnyMode, Point::Tr31SecurityCode, Point::DiversifyAny]);
     for row in ROWS {
         let usage = str::from_utf8(&row.usage).unwrap();
         let is_aes = matches!(row.meaning, Meaning::Variable(..));
@@ -148,7 +148,8 @@ fn keywords_that_say_what_the_block_says_are_taken_and_others_refused() {
         ("E5TX", &[], code::KEYWORD_REQUIRED),
         ("E5TX", &["DKYL0"], code::TYPE_AND_VECTOR),
         ("E5TX", &["DMAC"], code::OK),
-        ("E6TN", &["DMPIN"], code::OK),
+        ("E6TN", &["DMPIN"], code::ACCESS_DENIED),
+        ("E5TX", &["DDATA"], code::ACCESS_DENIED),
         ("E6TX", &["DKYL1", "DMAC"], code::TYPE_AND_VECTOR),
         ("D3TE", &[], code::OK),
         ("M6TC", &[], code::OK),
@@ -229,8 +230,8 @@ fn keys_of_hmac_come_in_for_the_hash_that_the_block_names() {
     }
 }
 
-/// A base key and an issuer's key of partners that keep them in their blocks (N) derive keys, which are kept likewise: a
-/// token has no keyword that says so.
+/// A base key and an issuer's key of partners that keep them in their blocks (N) derive keys, which are kept likewise:
+/// a token has no keyword that says so.
 #[test]
 fn keys_that_stay_derive_keys_that_stay() {
     let mut keys = Keys::new();

@@ -1,4 +1,4 @@
-//! Every usage, algorithm, length and mode of X9.143 under every version: made by psec, imported under each keyword, and
+//! Every usage and mode of X9.143, in each length, under every version: made by psec, imported under each keyword, and
 //! exported again for psec to open. docs/keyblocks.md states the counts.
 
 use super::export::{METHODS, MODES, USAGES};

@@ -96,7 +96,8 @@ fn what_a_base_key_keeps_its_keys_keep() {
     in_tokens = in_tokens.without_key().with_vector(vector).unwrap();
     let base = verb_requests::key_block::of_vector(&mut keys.processor, in_tokens.form(), vector, &BASE);
     initial(&base).refused(&mut keys.processor, code::KEY_USAGE);
-    of(&base, &free).refused(&mut keys.processor, code::KEY_USAGE);
+    let token = tokens(&of(&base, &free).ok(&mut keys.processor))[1].clone();
+    assert!(DesToken::parse(&token).unwrap().control_vector().bit(CONTROL_VECTOR_BIT_NO_TR31));
 }
 
 #[test]

@@ -33,7 +33,7 @@ macro_rules! key_block_verbs {
             /// TR31_Key_Import: the key of a key block, under the master key.
             Tr31KeyImport tr31_key_import = 0x01C9 slot 132 "CSNBT31I" Coprocessor {
                 class: Pure; audited: Keys; needs: [Sym Aes]; lanes: CmacTdes;
-                asks: [Tr31ImportA Tr31ImportB Tr31ImportC Tr31ImportD Tr31PinAnyMode SingleLengthDes WeakImport];
+                asks: [Tr31ImportA Tr31ImportB Tr31ImportC Tr31ImportD Tr31PinAnyMode DiversifyAny SingleLengthDes WeakImport];
                 keywords: 1 to 7 {
                     place: KeyBlockPlace required, wrapping_key: KeyBlockWrappingKey, key_type: KeyBlockType,
                     derived: KeyBlockDerived, level: KeyBlockLevel, offset: KeyBlockOffset,
