@@ -61,10 +61,11 @@ fn every_operation_is_measured_beside_the_packages_that_compute_it() {
         }
     };
     begins(&beside[0], &["psec 1", "published"]);
-    begins(&beside[1], &["psec 1"]);
-    begins(&beside[2], &["pydukpt 0.1.0, psec 1", "published"]);
-    begins(&beside[3], &[]);
-    begins(&beside[4], &["pydukpt 0.1.0, psec 1", "published"]);
+    begins(&beside[1], &[]);
+    begins(&beside[2], &["psec 1"]);
+    begins(&beside[3], &["pydukpt 0.1.0, psec 1", "published"]);
+    begins(&beside[4], &[]);
+    begins(&beside[5], &["pydukpt 0.1.0, psec 1", "published"]);
     let cases = [("CVV", "psec 1"), ("ARQC", "pyemv 1"), ("TR-31 import, version B", "psec 1")];
     for (filter, name) in cases.into_iter().chain([("version D", "psec 1"), ("FF1", "the crate fpe")]) {
         let [row] = &of(filter)[..] else { panic!("{filter}") };

@@ -102,7 +102,7 @@ class Cards:
             chance = self.chance
             scheme = chance.choice(list(SCHEMES))
             pan, psn, atc, un = self.digits(chance.randint(13, 19)), self.digits(2), chance.randbytes(2), chance.randbytes(4)
-            data, code = chance.randbytes(chance.randint(1, 60)), chance.randbytes(2)
+            data, code = chance.randbytes(chance.randint(9, 60)), chance.randbytes(2)
             # jPOS takes option B with EMV common alone.
             option = chance.choice("AB") if scheme == "EMV" else "A"
             of_card = {"A": kd.derive_icc_mk_a, "B": kd.derive_icc_mk_b}[option](self.value, pan, psn)

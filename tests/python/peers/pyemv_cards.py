@@ -53,7 +53,7 @@ class Cards:
             chance = self.chance
             key, scheme, option = chance.randrange(8), chance.choice(SCHEMES), chance.choice("AB")
             pan, psn, atc, un = self.digits(chance.randint(12, 19)), self.digits(2), chance.randbytes(2), chance.randbytes(4)
-            data = chance.randbytes(chance.randint(1, 60))
+            data = chance.randbytes(chance.randint(9, 60))
             of_card = {"A": kd.derive_icc_mk_a, "B": kd.derive_icc_mk_b}[option](self.values[key], pan, psn)
             if scheme == "VISA":
                 session = of_card

@@ -130,8 +130,8 @@ fn every_usage_and_mode_leaves_and_comes_back_no_wider() {
     assert!(round > 80, "{round}");
 }
 
-/// A key that derives keys of every type leaves with its control vector alone, and under E5, whose receivers take it for
-/// one of every use, no other key does.
+/// A key that derives keys of every type leaves with its control vector alone, and under E5, whose receivers take it
+/// for one of every use, no other key does.
 #[test]
 fn a_key_of_every_use_leaves_with_its_control_vector() {
     let mut keys = Keys::new();

@@ -337,7 +337,7 @@ fn only_a_key_that_protects_blocks_opens_them() {
     let mut keys = Keys::new();
     use token::variable::VariableType::Importer;
     let (des, aes) = (made('B', "D0TB", 'E', 16), made('D', "D0TB", 'E', 16));
-    let value = Keys::value('B').try_into().unwrap();
+    let value = Keys::value('B');
     let refused = |keys: &mut Keys, text: &str, kek: &[u8], codes: Codes| {
         import(text, kek, &["INTERNAL"]).refused(&mut keys.processor, codes);
     };

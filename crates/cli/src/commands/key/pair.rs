@@ -49,12 +49,11 @@ pub fn print_check_value(
 
 /// Records new keys: all or none.
 pub fn create(facility: &Facility, keys: &[(Label, PaymentKey)], tokens: &[Vec<u8>]) -> Result<(), Failure> {
-    for (label, _) in keys {
+    // A label that is taken is refused before the other key is recorded.
+    for ((label, key), token) in keys.iter().zip(tokens) {
         if facility.records(None, label.as_str())?.iter().any(|row| row.label == *label) {
-            return Err(Failure::Usage(format!(
-                "{label}: there is such a record, and of a pair both keys are made or none; choose another label, or \
-                 `cryptand key delete {label}`"
-            )));
+            record(facility, key.kind.store(), label, token)?;
+            return Err(Failure::Unexpected("a label that was taken a moment ago"));
         }
     }
     for (at, ((label, key), token)) in keys.iter().zip(tokens).enumerate() {

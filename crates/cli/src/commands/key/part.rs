@@ -98,7 +98,8 @@ pub fn run(
         )));
     }
     for (other, token) in entries.iter().zip(&tokens).skip(1) {
-        if check::values(facility, domain, other.store, token)?.text() != values.text() {
+        let own = check::values(facility, domain, other.store, token)?;
+        if own.check.customary().map(|(_, value)| value) != values.check.customary().map(|(_, value)| value) {
             return Err(Failure::Usage(format!(
                 "{label}: {} and {} have parts of different values, and would be no pair; nothing was recorded: give the part to each by \
                  its own label",
