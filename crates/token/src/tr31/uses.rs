@@ -16,8 +16,8 @@
 //! derive keys of several types: the caller says of which. A key for enciphering sensitive data (D3)
 //! is one for data.
 //!
-//! Codes that mean no key here are in [`absent`], each with its reason. OKEYXLAT and IKEYXLAT keys,
-//! and CSC of C0 without its point, leave under no code: the key that comes in could do more.
+//! Codes that mean no key here have a reason each ([`why_absent`]). OKEYXLAT and IKEYXLAT keys, and
+//! CSC of C0 without its point, leave under no code: the key that comes in could do more.
 
 mod absent;
 
