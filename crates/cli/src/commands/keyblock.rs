@@ -9,17 +9,16 @@ use super::payment::call::Taken;
 use super::payment::hints::{Said, hint};
 use super::{described, key};
 use crate::args::{BlockExport, BlockVersion, GivenBlock, Keyblock};
-use crate::describe::tr31;
+use crate::describe::{is_incomplete, tr31};
 use crate::encoded::{self, shown};
 use crate::failure::Failure;
 use crate::output::{print, write_new};
 use crate::session;
 use facility::Facility;
 use std::path::Path;
+use token::Format;
 use token::tr31::Tr31;
 use token::tr31::uses::{Choice, UsageRow, rows, why_absent};
-use token::variable::Completeness;
-use token::{DesToken, Format, VariableToken};
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::Store;
 use wire::frame::Arguments;
@@ -203,26 +202,20 @@ fn imported(
     keys.extend(
         recorded.map(|label| ("--recorded", label, "a key block, which `cryptand key write` records")),
     );
-    if reply.codes() == code::KEY_USAGE && is_part(facility, under) {
-        return Err(Failure::Usage(format!(
-            "--under {under}: a key that lacks its last part, which protects nothing; `cryptand key part {under} last` adds it"
-        )));
-    }
+    protects(facility, under, reply.codes())?;
     complete(&arguments, RULE_ARRAY, reply.codes(), &keys)?;
     Ok(reply.arguments().bytes(OUTPUT_KEY_IDENTIFIER).to_vec())
 }
 
-/// Whether the record of this label holds some parts of a key; false where it cannot be read.
-fn is_part(facility: &Facility, label: &Label) -> bool {
-    let Ok((_, token)) = key::find(facility, label) else { return false };
-    match Format::of(&token) {
-        Format::DesInternal => {
-            DesToken::parse(&token).is_ok_and(|token| token.control_vector().is_key_part())
-        }
-        Format::VariableInternal => VariableToken::parse(&token)
-            .is_ok_and(|token| token.attributes().completeness() != Completeness::Complete),
-        _ => false,
+/// Refuses by its name a protection key that lacks parts, where the verb refused a key (8/39) without saying which.
+fn protects(facility: &Facility, under: &Label, codes: Codes) -> Result<(), Failure> {
+    let lacks = || key::find(facility, under).is_ok_and(|(_, token)| is_incomplete(&token));
+    if codes == code::KEY_USAGE && lacks() {
+        return Err(Failure::Usage(format!(
+            "--under {under}: a key that lacks its last part, which protects nothing; `cryptand key part {under} last` adds it"
+        )));
     }
+    Ok(())
 }
 
 /// The block, with a key field of the first of these lengths that has room for the key.
@@ -258,11 +251,7 @@ fn export(
         if reply.codes() == code::INVALID_PARAMETER && key_field_length != longest {
             continue;
         }
-        if reply.codes() == code::KEY_USAGE && is_part(facility, under) {
-            return Err(Failure::Usage(format!(
-                "--under {under}: a key that lacks its last part, which protects nothing; `cryptand key part {under} last` adds it"
-            )));
-        }
+        protects(facility, under, reply.codes())?;
         complete(&arguments, RULE_ARRAY, reply.codes(), &keys)?;
         return Ok(String::from_utf8_lossy(reply.arguments().bytes(TR31_KEY_BLOCK)).into_owned());
     }
