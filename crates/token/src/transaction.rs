@@ -1,7 +1,7 @@
 //! The types that transaction keys derived by DUKPT may have (CCA for Linux on IBM Z, "Unique Key
 //! Derive", table 1).
 //!
-//! | key | DES types, of two parts with any usage that is theirs by default | AES types |
+//! | key | DES types, of two or three parts with any usage that is theirs by default | AES types |
 //! |---|---|---|
 //! | of data | CIPHER, ENCIPHER, DECIPHER | CIPHER, but for texts that keep their format |
 //! | of MACs | MAC, MACVER for any purpose | MAC with CMAC, but for changes of PANs |

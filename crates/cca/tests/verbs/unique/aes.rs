@@ -5,10 +5,14 @@ use crate::pin::hex;
 use crate::variable::{encipher, parsed};
 use token::variable::{Attributes, VariableType};
 use verb_requests::peer::cmac_aes;
+use verb_requests::pin::{OTHER, iso0, profile};
+use verb_requests::pin2::{aes_profile, translate2};
+use verb_requests::support::{entered, skeleton};
 use verb_requests::twin;
 use verb_requests::unique::*;
 use verb_requests::uses::ways::{AES_TRANSPORT, entered2, mac2};
 use wire::code;
+use wire::verb::encrypted_pin_translate2::OUTPUT_PIN_BLOCK;
 
 const AES_128: &str = "00020080";
 
@@ -49,6 +53,27 @@ fn keys_are_the_published_ones() {
     let reply = keys.aes_one("K3PIN", &data("1000", "00000080", 1), &field).ok(&mut keys.processor);
     let one = value(&tokens(&reply)[2]);
     assert!(one.len() == 16 && one == odd(&one));
+}
+
+/// A key of TDES of three parts goes into a token of three parts, and is the one under which PIN verbs take its blocks.
+#[test]
+fn a_key_of_three_parts_has_a_token_of_three() {
+    const PAN: &str = "401234567890";
+    let kind = "000100C0";
+    let mut keys = Keys::new();
+    let triple = skeleton(&mut keys.processor, "IPINENC", &["TRIPLE"]);
+    let reply = keys.aes_one("K3PIN", &data("1000", kind, 1), &triple).ok(&mut keys.processor);
+    let key = value(&tokens(&reply)[2]);
+    assert_eq!(key.len(), 24);
+    let outbound = entered(&mut keys.processor, "OPINENC", &[], &OTHER);
+    let clear_block = iso0("1234", PAN);
+    let block = verb_requests::pin::under(&key, &clear_block);
+    let profiles = (&aes_profile("ISO-0", kind, 1)[..], &profile("ISO-0", "")[..]);
+    let sides = ((&keys.aes_base[..], &outbound[..]), profiles, (PAN, PAN));
+    let there = translate2(&["TRANSLAT", "ADUKPTIP"], sides, &block).ok(&mut keys.processor);
+    assert_eq!(there.bytes(OUTPUT_PIN_BLOCK), verb_requests::pin::under(&OTHER, &clear_block));
+    keys.aes_one("K3PIN", &data("1000", "00000080", 1), &triple)
+        .refused(&mut keys.processor, code::KEY_LENGTH_KEYWORD);
 }
 
 #[test]
