@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::output::{print, print_json, table};
 use facility::Facility;
 use serde_json::{Value, json};
+use wire::code;
 use wire::control::{RecordRow, Store};
 
 /// Prints the records whose labels match; with check values in this domain.
@@ -18,8 +19,10 @@ pub fn run(
     json: bool,
 ) -> Result<(), Failure> {
     let rows = facility.records(store, pattern)?;
-    let listed = rows.into_iter().map(|row| Listed::of(facility, row, check_values));
-    let listed = listed.collect::<Result<Vec<_>, _>>()?;
+    let mut listed = Vec::with_capacity(rows.len());
+    for row in rows {
+        listed.extend(Listed::of(facility, row, check_values)?);
+    }
     if json {
         return print_json(&listed.iter().map(Listed::json).collect::<Vec<_>>());
     }
@@ -58,8 +61,14 @@ struct Listed {
 }
 
 impl Listed {
-    fn of(facility: &Facility, row: RecordRow, check_values: Option<u16>) -> Result<Self, Failure> {
-        let token = facility.record_read(row.store, &row.label).ok();
+    /// None for a record that was deleted meanwhile.
+    fn of(facility: &Facility, row: RecordRow, check_values: Option<u16>) -> Result<Option<Self>, Failure> {
+        let token = match facility.record_read(row.store, &row.label) {
+            Ok(token) => Some(token),
+            Err(error) if error.codes() == code::ACCESS_DENIED => None,
+            Err(error) if error.codes() == code::LABEL_NOT_FOUND => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
         let is_incomplete = token.as_deref().is_some_and(describe::is_incomplete);
         let check_value = match (check_values, &token) {
             (Some(domain), Some(token)) if !token.is_empty() => {
@@ -67,7 +76,7 @@ impl Listed {
             }
             _ => None,
         };
-        Ok(Self { row, kind: token.as_deref().map(describe::kind_of), is_incomplete, check_value })
+        Ok(Some(Self { row, kind: token.as_deref().map(describe::kind_of), is_incomplete, check_value }))
     }
 
     fn json(&self) -> Value {
