@@ -80,7 +80,7 @@ bless: ## Write anew what tests make of the verb table, the points and the verbs
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca --test verbs uses
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca exercised
 
-bench: build ## Measure what docs/performance.md states; writes target/performance.json. REV=COMMIT: beside that revision
+bench: build ## Measure what docs/measured/performance.md states; writes target/performance.json. REV=COMMIT: beside that revision
 	@scripts/need bench
 	$(CARGO) build --release --locked -q -p cca --example pin_passes
 	$(CARGO) build --release --locked -q -p ipsec --examples

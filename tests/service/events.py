@@ -1,4 +1,4 @@
-"""What may happen to the service, what comes back by itself, and what a person does: the table of docs/service.md, one function
+"""What may happen to the service, what comes back by itself, and what a person does: the table of docs/start/service.md, one function
 a row. Each begins with a healthy service and leaves one."""
 
 import json

@@ -16,7 +16,7 @@
 //! lanes takes less. Times of texts in DES, whose blocks follow one another, depend on the level. With AVX-512, texts
 //! side by side take about as long as the longest alone, and count as other texts do. With AVX2, that holds for two at
 //! a time. Without either, up to 64 take as long as one, up to 800 ns a byte: ending a batch earlier would make nobody
-//! wait less for one that has begun, and the others longer. docs/queues.md says how long passes take.
+//! wait less for one that has begun, and the others longer. docs/understand/queues.md says how long passes take.
 
 use engine::Level;
 use token::pka::{Claim, claims, stated_token};

@@ -213,7 +213,7 @@ impl Failure {
     }
 
     /// Exit codes: 2 for a usage error, 3 for a verb's refusal, 4 for a value that does not verify, 4 to 6 for a home's
-    /// health, 1 for other failures. docs/openpgp.md lists those of OpenPGP commands.
+    /// health, 1 for other failures. docs/howto/openpgp.md lists those of OpenPGP commands.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Level(level::LevelError::Variable(_)) => 2,

@@ -111,7 +111,7 @@ fn bytes(value: &Value) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
 }
 
-/// The clear value of a sample key, as docs/officers.md defines it.
+/// The clear value of a sample key, as docs/howto/officers.md defines it.
 fn sample_key(label: &str, seed: u64, length: usize) -> Vec<u8> {
     openssl::sha::sha256(format!("cryptand sample key {label} {seed}").as_bytes())[..length].to_vec()
 }

@@ -160,7 +160,7 @@ fn folders_go_into_one_message() {
 #[test]
 fn the_guide_from_gnupg_does_what_it_says() {
     let session = Session::new();
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openpgp.md");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/howto/openpgp.md");
     let guide = fs::read_to_string(guide).unwrap();
     // Who has used GnuPG before has a key and somebody else's; here they have no passphrase, so that nobody is asked.
     for name in ["You <you@example.org>", "Alice <alice@example.org>"] {

@@ -1,4 +1,4 @@
-//! docs/payments.md, as its reader types it: one shell session with two homes.
+//! docs/start/payments.md, as its reader types it: one shell session with two homes.
 //! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 #[test]
 fn the_page_of_payments_does_what_it_says() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/payments.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/start/payments.md");
     let page = fs::read_to_string(page).unwrap();
     let blocks: Vec<_> =
         page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
@@ -57,7 +57,7 @@ fn the_page_of_payments_does_what_it_says() {
 
 #[test]
 fn the_first_page_says_that_nothing_is_approved() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/payments.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/start/payments.md");
     let page = fs::read_to_string(page).unwrap();
     let first = page.split("\n## ").next().unwrap();
     assert!(first.contains("no approval for PCI PIN or PCI HSM"), "{first}");
@@ -65,7 +65,7 @@ fn the_first_page_says_that_nothing_is_approved() {
 
 #[test]
 fn verbs_that_the_page_names_are_served() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/payments.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/start/payments.md");
     let page = fs::read_to_string(page).unwrap();
     let table = page.split("## From your simulator's commands").nth(1).unwrap();
     let rows = table.lines().filter(|line| line.contains("verb `") || line.contains("verbs `"));

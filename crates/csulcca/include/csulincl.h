@@ -1,7 +1,7 @@
 /* csulincl.h: what libcsulcca.so exports.
  *
  * Every parameter is a pointer. A long has 64 bits. A null pointer is refused with return code 8, reason code 184, unless
- * docs/verbs.md says that it may be null; exit_data_length and exit_data are not looked at.
+ * docs/reference/verbs.md says that it may be null; exit_data_length and exit_data are not looked at.
  */
 #ifndef CSULINCL_H
 #define CSULINCL_H
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Served: docs/verbs.md has directions, lengths and keywords under the name that stands above each. */
+/* Served: docs/reference/verbs.md has directions, lengths and keywords under the name that stands above each. */
 
 /* aes-key-record-create */
 void CSNBAKRC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,

@@ -2,7 +2,7 @@
 //!
 //! All names that programs written for CCA ask for are exported. The verb table says what a name does. A name whose
 //! verb is not served is refused with 8/713, for a reason that `REFUSED` states. The header `csulincl.h` declares them
-//! all; docs/c-library.md is the guide.
+//! all; docs/reference/c-library.md is the guide.
 
 mod names;
 mod refused;

@@ -71,7 +71,7 @@ const FUNCTIONS: &str = "## The functions\n";
 
 #[test]
 fn the_guide_lists_every_function() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/c-library.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/c-library.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let before = page.split_once(FUNCTIONS).map_or(page.as_str(), |(before, _)| before);
     needs::assert_committed(&path, &format!("{before}{}", functions()), BLESSED_BY);
@@ -111,7 +111,7 @@ fn header() -> String {
 /* csulincl.h: what libcsulcca.so exports.
  *
  * Every parameter is a pointer. A long has 64 bits. A null pointer is refused with return code 8, reason code 184, unless
- * docs/verbs.md says that it may be null; exit_data_length and exit_data are not looked at.
+ * docs/reference/verbs.md says that it may be null; exit_data_length and exit_data are not looked at.
  */
 #ifndef CSULINCL_H
 #define CSULINCL_H
@@ -120,7 +120,7 @@ fn header() -> String {
 extern \"C\" {
 #endif
 
-/* Served: docs/verbs.md has directions, lengths and keywords under the name that stands above each. */
+/* Served: docs/reference/verbs.md has directions, lengths and keywords under the name that stands above each. */
 "
     .to_owned();
     let row = |name: &str| Entry::of_entry_point(name);

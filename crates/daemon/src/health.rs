@@ -1,4 +1,5 @@
-//! Determines what is wrong with a home from the state of its parts. docs/operations.md explains each finding.
+//! Determines what is wrong with a home from the state of its parts. docs/reference/operations.md explains each
+//! finding.
 
 use crate::supervise::card::{Card, Phase};
 use wire::control::{
@@ -414,7 +415,7 @@ mod tests {
     #[test]
     fn every_combination_of_states_is_told_as_the_operators_page_says() {
         use FindingKind as K;
-        let page = include_str!("../../../docs/operations.md");
+        let page = include_str!("../../../docs/reference/operations.md");
         let mut coprocessors = vec![vec![]];
         coprocessors.extend(STANDS.map(|one| vec![one]));
         coprocessors.extend(STANDS.iter().flat_map(|one| STANDS.map(|other| vec![*one, other])));

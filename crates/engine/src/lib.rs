@@ -92,7 +92,8 @@
 //! # Versions and platforms
 //!
 //! Versions are 0.x: the interface may change with the minor version. The crate needs Linux on x86-64 or aarch64, the
-//! standard library and Rust 1.91. All kernels are for x86-64; `docs/engine.md` says what works, and how, on aarch64.
+//! standard library and Rust 1.91. All kernels are for x86-64; `docs/understand/engine.md` says what works, and how, on
+//! aarch64.
 #![deny(unsafe_code)]
 
 mod algorithm;

@@ -97,7 +97,7 @@ pub struct ThreadRow {
 /// Number of packets dropped for one reason.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Drops {
-    /// Name of the reason, as in docs/ipsec.md.
+    /// Name of the reason, as in docs/understand/ipsec.md.
     pub reason: String,
     /// Number of packets dropped for this reason.
     pub packets: u64,

@@ -738,10 +738,10 @@ fn senders_of_packets_that_are_too_long_are_told() {
     assert_eq!(too_big(&piece, 1400, ip("10.0.0.254")), None);
 }
 
-/// docs/ipsec.md has a row for each reason, with the name that Linux counts under.
+/// docs/understand/ipsec.md has a row for each reason, with the name that Linux counts under.
 #[test]
 fn the_page_names_every_reason() {
-    let page = include_str!("../../../docs/ipsec.md");
+    let page = include_str!("../../../docs/understand/ipsec.md");
     for reason in Reason::ALL {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{reason}` |")));
         let row = row.unwrap_or_else(|| panic!("{reason} has no row"));

@@ -140,12 +140,12 @@ mod tests {
 
     #[test]
     fn the_page_says_what_two_processors_show_of_growth() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queues.md");
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/understand/queues.md");
         let text = fs::read_to_string(page).unwrap();
         let table = growth::table(&series(), 2);
         assert!(
             text.contains(&table),
-            "docs/queues.md is to have this table of what was measured on two processors:\n{table}"
+            "docs/understand/queues.md is to have this table of what was measured on two processors:\n{table}"
         );
     }
 
@@ -160,7 +160,7 @@ mod tests {
             assert!(rows[0].get(key).is_some(), "{key}");
         }
         assert_eq!(serde_json::from_str::<Vec<Measure>>(&json).unwrap(), measures().rows);
-        let page = fs::read_to_string(folder.path().join("docs/performance.md")).unwrap();
+        let page = fs::read_to_string(folder.path().join("docs/measured/performance.md")).unwrap();
         assert!(page.contains(
             "| mac | 400000 ops/s | 300000 to 500000 | one PCIXCC | 1000 | 400.000 | > 300000: kept |"
         ));
@@ -184,7 +184,7 @@ mod tests {
             rows.iter().map(|row| row.case.as_str()).collect::<Vec<_>>(),
             ["mac", "start", "memory", "back"]
         );
-        let page = fs::read_to_string(folder.path().join("docs/performance.md")).unwrap();
+        let page = fs::read_to_string(folder.path().join("docs/measured/performance.md")).unwrap();
         assert!(page.contains("the part Kills. The others are of an earlier run"));
     }
 
@@ -192,7 +192,7 @@ mod tests {
     fn one_part_alone_leaves_a_page_whose_rows_are_not_at_hand() {
         let folder = tempfile::tempdir().unwrap();
         write(&measures(), folder.path()).unwrap();
-        let path = folder.path().join("docs/performance.md");
+        let path = folder.path().join("docs/measured/performance.md");
         let earlier = fs::read_to_string(&path).unwrap();
         let other = |name: &str, value, ratio| Other { name: name.to_owned(), value, ratio, spread: None };
         for rate in [70_000.0, 80_000.0] {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `cryptand bench`.
 #[derive(Args, Debug)]
 pub struct Bench {
-    /// Write target/performance.json and docs/performance.md below this folder
+    /// Write target/performance.json and docs/measured/performance.md below this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub write: Option<PathBuf>,
     /// Only this part

@@ -2,7 +2,7 @@
 //!
 //! A server asks for a signature or a premaster by a number of its own, watches one descriptor, and collects what has
 //! ended. Nothing waits. The library `libcryptand-offload.so.1` offers the same to C (`cryptand-offload.h`);
-//! docs/offload.md is the guide.
+//! docs/howto/offload.md is the guide.
 //!
 //! ```text
 //! let mut offload = Offload::open(home, Options::default(), LoopOptions::default())?;

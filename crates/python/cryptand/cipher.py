@@ -12,7 +12,7 @@ The key is a CIPHER key, or an ENCIPHER or DECIPHER one of DES for one way. `mod
 | AES-ECB | AES, each block by itself: equal ones stay equal | whole blocks of 16 bytes | none |
 | AES-GCM | AES, with a tag of 16 bytes behind the text | any | 12 bytes, never twice under one key |
 
-The key of AES is made for its mode (docs/verbs.md, Key_Token_Build2). A text has at most 1 MiB.
+The key of AES is made for its mode (docs/reference/verbs.md, Key_Token_Build2). A text has at most 1 MiB.
 
 >>> secret = cryptand.cipher.encrypt(home, b"fifteen or more", key="PAY.DATA", mode="AES-PKCS", iv=iv)
 >>> cryptand.cipher.decrypt(home, secret, key="PAY.DATA", mode="AES-PKCS", iv=iv)

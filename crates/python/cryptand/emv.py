@@ -1,6 +1,6 @@
 """Chip cards: keys of cards and of sessions, cryptograms, and messages to the card.
 
-An issuer's key is a DKYGENKY key (docs/chip-cards.md): of level 1 where it derives the keys of cards, of level 0 where those of sessions;
+An issuer's key is a DKYGENKY key (docs/reference/chip-cards.md): of level 1 where it derives the keys of cards, of level 0 where those of sessions;
 DMAC for cryptograms and MACs of scripts, DMPIN for messages with PINs in them. Functions and arguments have the names that pyemv gives
 them: `pan` is of 8 to 19 digits, `psn` the PAN sequence number of two, `atc` the application transaction counter of 2 bytes, `arqc` has 8.
 

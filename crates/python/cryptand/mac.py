@@ -106,7 +106,7 @@ def verify(
 ) -> bool | list[bool | Error]:
     """Whether a code is that of a text (MAC_Verify, MAC_Verify2).
 
-    Roles refuse codes that are too short to mean anything, unless they say otherwise: see docs/roles.md.
+    Roles refuse codes that are too short to mean anything, unless they say otherwise: see docs/reference/roles.md.
     """
 
     def request(code: bytes, data: bytes, key: Key, method: str) -> tuple[str, dict[str, Given]]:

@@ -19,7 +19,7 @@
 //! | what the programs said last | [`said`] |
 //! | one run from its seed | [`run`] |
 //!
-//! `docs/simulation.md` says what is real and what is simulated.
+//! `docs/project/simulation.md` says what is real and what is simulated.
 
 pub mod audits;
 pub mod clear;

@@ -493,7 +493,7 @@ mod tests {
         for cause in causes {
             assert!(ENDS.contains(&cause.name()), "{cause:?}");
         }
-        let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tls.md");
+        let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/tls.md");
         let manual = std::fs::read_to_string(manual).unwrap();
         let (_, table) = manual.split_once("| end | what happened |\n|---|---|\n").unwrap();
         let mut count = 0;

@@ -1,5 +1,5 @@
-//! Every row of docs/verbs.md has a test: each keyword of a verb and each refusal that its page names is asserted by a
-//! test of `crates/cca`. `tests/requests/src/exercised.rs` says how what they assert is known.
+//! Every row of docs/reference/verbs.md has a test: each keyword of a verb and each refusal that its page names is
+//! asserted by a test of `crates/cca`. `tests/requests/src/exercised.rs` says how what they assert is known.
 
 use house_tests::exercised::{Exercised, exercised};
 use house_tests::{root, sources};

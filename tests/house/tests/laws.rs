@@ -410,7 +410,7 @@ fn nothing_unfinished_is_left() {
 
 #[test]
 fn pages_name_only_files_that_exist() {
-    for page in ["README.md", "ARCHITECTURE.md", "SECURITY.md", "docs/status.md"] {
+    for page in ["README.md", "ARCHITECTURE.md", "SECURITY.md", "docs/project/status.md"] {
         let text = fs::read_to_string(root().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
         let base = root().join(page).parent().unwrap().to_path_buf();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

@@ -10,15 +10,14 @@ fn pages() -> Vec<PathBuf> {
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
             .map(|name| root().join(name))
             .into();
-    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    pages.extend(sources("docs", "md").into_iter().map(|page| root().join(page.path)));
     pages
 }
 
 #[test]
 fn examples_in_rust_are_files_that_are_compiled() {
     let examples = sources("crates/facility/examples", "rs");
-    for (name, count) in [("README.md", 1), ("docs/programs.md", 2)] {
+    for (name, count) in [("README.md", 1), ("docs/howto/programs.md", 2)] {
         let page = fs::read_to_string(root().join(name)).unwrap();
         let shown = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
         let shown: Vec<_> = shown.collect();
@@ -46,16 +45,19 @@ fn files_that_pages_name_exist() {
 
 #[test]
 fn the_example_in_c_is_a_file_that_is_compiled() {
-    let [page, example] = ["docs/c-library.md", "crates/csulcca/examples/mac.c"]
+    let [page, example] = ["docs/reference/c-library.md", "crates/csulcca/examples/mac.c"]
         .map(|path| fs::read_to_string(root().join(path)).unwrap());
-    assert!(page.contains(&format!("```c\n{example}```\n")), "docs/c-library.md shows another program");
+    assert!(
+        page.contains(&format!("```c\n{example}```\n")),
+        "docs/reference/c-library.md shows another program"
+    );
 }
 
 #[test]
 fn the_compose_file_is_that_of_the_page() {
-    let [page, file, image] = ["docs/containers.md", "packaging/compose.yml", "scripts/image"]
+    let [page, file, image] = ["docs/howto/containers.md", "packaging/compose.yml", "scripts/image"]
         .map(|path| fs::read_to_string(root().join(path)).unwrap());
-    assert!(page.contains(&format!("```yaml\n{file}```\n")), "docs/containers.md shows another file");
+    assert!(page.contains(&format!("```yaml\n{file}```\n")), "docs/howto/containers.md shows another file");
     let (_, served) = image.split_once("SERVED = \"").unwrap();
     let folder = served.split('"').next().unwrap();
     assert_eq!(file.matches(&format!("- cryptand:/{folder}\n")).count(), 2, "the image serves in /{folder}");

@@ -1,11 +1,11 @@
-//! docs/promises.md names what holds each promise: its words stand in the pages, its tests exist, and no sentence that
-//! must have a row lacks one.
+//! docs/project/promises.md names what holds each promise: its words stand in the pages, its tests exist, and no
+//! sentence that must have a row lacks one.
 
-use house_tests::root;
+use house_tests::{root, sources};
 use std::fs;
 
 /// The page that lists them.
-const LIST: &str = "docs/promises.md";
+const LIST: &str = "docs/project/promises.md";
 
 /// Pages that are generated, or lists themselves: no sentences are drawn from them.
 const NOT_DRAWN: &[&str] = &["promises.md", "status.md", "verbs.md"];
@@ -165,10 +165,9 @@ fn each_sentence_of_what_security_promises_has_a_row() {
 fn thirty_sentences_drawn_by_seed_20261128_have_rows() {
     let promises = promises();
     let mut drawn = Vec::new();
-    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
-    let docs = docs.filter_map(|name| name.into_string().ok());
-    let docs = docs.filter(|name| name.ends_with(".md") && !NOT_DRAWN.contains(&name.as_str()));
-    for page in docs.map(|name| format!("docs/{name}")).chain(["SECURITY.md".to_owned()]) {
+    let docs = sources("docs", "md").into_iter().map(|page| page.path);
+    let docs = docs.filter(|path| !NOT_DRAWN.iter().any(|name| path.ends_with(name)));
+    for page in docs.chain(["SECURITY.md".to_owned()]) {
         let text = fs::read_to_string(root().join(&page)).unwrap();
         drawn.extend(
             sentences(&text, 8)

@@ -1,4 +1,4 @@
-//! docs/roles.md shows what the built-in roles permit; this test compares it with the table of points.
+//! docs/reference/roles.md shows what the built-in roles permit; this test compares it with the table of points.
 //! `CRYPTAND_BLESS=1 cargo test --release -p house-tests --test all role_table` regenerates it.
 
 use house_tests::root;
@@ -9,7 +9,7 @@ use wire::verb::TABLE;
 
 #[test]
 fn the_page_of_roles_is_that_of_the_points() {
-    let path = root().join("docs/roles.md");
+    let path = root().join("docs/reference/roles.md");
     needs::assert_committed(&path, &page(), "-p house-tests --test all role_table");
 }
 

@@ -1,4 +1,4 @@
-//! docs/verbs.md is generated from the verb table; this test compares the two.
+//! docs/reference/verbs.md is generated from the verb table; this test compares the two.
 //! `CRYPTAND_BLESS=1 cargo test --release -p house-tests --test all verb_table` regenerates it.
 
 use house_tests::{keywords, root};
@@ -10,7 +10,7 @@ use wire::verb::{Audit, Class, Direction, Executor, Kind, Length, Null, Role, TA
 
 #[test]
 fn the_page_of_verbs_is_that_of_the_table() {
-    let path = root().join("docs/verbs.md");
+    let path = root().join("docs/reference/verbs.md");
     needs::assert_committed(&path, &page(), "-p house-tests --test all verb_table");
 }
 

@@ -21,7 +21,7 @@ use system_tests::{Installation, settings};
 use wire::role::GUEST;
 use wire::tenant::{Credential, Tenant};
 
-/// The role of docs/c-library.md for programs as openCryptoki.
+/// The role of docs/reference/c-library.md for programs as openCryptoki.
 const POINTS: [&str; 2] = ["token-bytes", "clear-import"];
 
 /// A home with a tenant of that role, and the file of the tenant's credential.
@@ -174,13 +174,13 @@ fn the_tool_of_another_project_works_with_cards() {
     assert!(verifier.verify(&read("signature")).unwrap());
 }
 
-/// Heading of the part of docs/c-library.md whose commands are run.
+/// Heading of the part of docs/reference/c-library.md whose commands are run.
 const HEADING: &str = "### From installation to a signature\n";
 
 #[test]
 fn the_commands_of_the_page_lead_to_a_signature() {
     let Some(packages) = Packages::find() else { return };
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/c-library.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/c-library.md");
     let page = fs::read_to_string(page).unwrap();
     let (_, part) = page.split_once(HEADING).expect("the page has the part");
     let commands = part.split_once("```sh\n").and_then(|(_, rest)| rest.split_once("```\n")).unwrap().0;

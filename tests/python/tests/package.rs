@@ -41,7 +41,7 @@ fn keys_macs_texts_and_signatures_are_those_of_cryptography() {
 
 #[test]
 fn the_page_of_a_day_does_what_it_says() {
-    check(&Package::new().run("page.py", &[&root().join("docs/python-day.md").display().to_string()]));
+    check(&Package::new().run("page.py", &[&root().join("docs/start/python-day.md").display().to_string()]));
 }
 
 #[test]

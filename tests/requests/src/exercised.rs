@@ -1,7 +1,7 @@
 //! What the tests of one program assert of the verbs: the keywords with which each was answered, and the codes with
 //! which it was refused.
 //!
-//! `crates/cca/tests/exercised/<program>.txt` is what they assert. docs/verbs.md prints it, and
+//! `crates/cca/tests/exercised/<program>.txt` is what they assert. docs/reference/verbs.md prints it, and
 //! `tests/house/tests/exercised.rs` holds it against the verb table and the verbs' own pages: a keyword or a refusal
 //! without a test fails there. Each program calls [`check`], which runs all other tests of the program once more and
 //! looks whether each of them still asserts what the file says. `CRYPTAND_BLESS=1 cargo test --release -p cca

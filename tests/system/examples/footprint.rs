@@ -7,8 +7,8 @@
 //! processes (16) with a queue each, a second queue of each of them, bulk memory of each, cards. Printed is what one of
 //! them adds to the process itself, to the card, to the daemon and to the home's folder, from `/proc` and the files'
 //! blocks. Every request is compared with what it must answer. The example fails where a figure is above what
-//! docs/operations.md says of it, and where clients that end leave descriptors or queue memory behind. It needs root:
-//! processes that hold keys show their memory to nobody else.
+//! docs/reference/operations.md says of it, and where clients that end leave descriptors or queue memory behind. It
+//! needs root: processes that hold keys show their memory to nobody else.
 
 use facility::{Facility, Options};
 use home::Home;

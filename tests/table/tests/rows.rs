@@ -166,11 +166,13 @@ fn every_row_is_fuzzed() {
 
 #[test]
 fn every_row_is_documented() {
-    let page = |name: &str| fs::read_to_string(house_tests::root().join("docs").join(name)).unwrap();
+    let page =
+        |name: &str| fs::read_to_string(house_tests::root().join("docs/reference").join(name)).unwrap();
     let (verbs, roles) = (page("verbs.md"), page("roles.md"));
     for entry in TABLE {
         let section = verbs.split("\n## ").find(|section| section.lines().next() == Some(entry.name));
-        let section = section.unwrap_or_else(|| panic!("docs/verbs.md has no section {}", entry.name));
+        let section =
+            section.unwrap_or_else(|| panic!("docs/reference/verbs.md has no section {}", entry.name));
         assert!(section.contains(entry.entry_point), "{}", entry.name);
         for parameter in entry.parameters {
             assert!(
@@ -183,7 +185,11 @@ fn every_row_is_documented() {
         for keyword in entry.keywords.words() {
             assert!(section.contains(&format!("`{}`", keyword.text)), "{}: {}", entry.name, keyword.text);
         }
-        assert!(roles.contains(&format!("| {} |", entry.name)), "docs/roles.md has no point {}", entry.name);
+        assert!(
+            roles.contains(&format!("| {} |", entry.name)),
+            "docs/reference/roles.md has no point {}",
+            entry.name
+        );
         assert_eq!(Verb::from_name(entry.name), Some(entry.verb));
     }
 }

@@ -172,7 +172,7 @@ def curve(sections, internal, keys):
         refuse((private[4], private[5], private[10]) == (1, 2, 8), "wrapping")
         found["source"] = private[11]
         opk = aeskw_confounded(master_of(keys, "apka", private[16:24]), private[24:72])
-        # docs/tokens.md: the source and all that follows are bound to the key as well.
+        # docs/reference/tokens.md: the source and all that follows are bound to the key as well.
         value = aeskw(opk, payload, hashlib.sha256(associated + private[11:12] + following).digest())
     else:
         refuse((private[4], private[5], private[10]) == (0, 0, 0x40) and not any(private[16:72]), "clear")

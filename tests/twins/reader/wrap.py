@@ -1,4 +1,4 @@
-"""How keys are wrapped: the methods that CCA's tokens name, and this system's own (docs/tokens.md).
+"""How keys are wrapped: the methods that CCA's tokens name, and this system's own (docs/reference/tokens.md).
 
 Every unwrapping raises Refused where what comes out was not wrapped under the key.
 """

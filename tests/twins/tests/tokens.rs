@@ -1,5 +1,5 @@
-//! A reader of tokens in Python, written from the published layouts and docs/tokens.md, takes tokens of every kind that
-//! verbs make.
+//! A reader of tokens in Python, written from the published layouts and docs/reference/tokens.md, takes tokens of every
+//! kind that verbs make.
 
 use std::fs::File;
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! `cryptand health`: the state of a home, in one word and an exit code. docs/operations.md lists every state and
-//! finding, and what to do.
+//! `cryptand health`: the state of a home, in one word and an exit code. docs/reference/operations.md lists every state
+//! and finding, and what to do.
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn every_finding_and_state_stands_in_the_table_of_the_operators_page() {
-        let page = include_str!("../../../../docs/operations.md");
+        let page = include_str!("../../../../docs/reference/operations.md");
         for kind in FindingKind::ALL {
             let row = format!("| `{}` | {} |", kind.name(), kind.state().name());
             assert!(page.contains(&row), "{row}");

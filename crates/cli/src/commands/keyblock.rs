@@ -132,7 +132,9 @@ fn judge(name: &str, text: &[u8], keywords: &[String]) -> Result<(), Failure> {
     let what = format!("usage {usage}, mode {mode}, {}", tr31::algorithm(block.algorithm()));
     let named: Vec<&UsageRow> = rows(codes, algorithm, mode_of).collect();
     if let Some(why) = why_absent(codes, algorithm, mode_of) {
-        return Err(Failure::Usage(format!("{name}: no key here for {what}: {why} (docs/keyblocks.md)")));
+        return Err(Failure::Usage(format!(
+            "{name}: no key here for {what}: {why} (docs/reference/keyblocks.md)"
+        )));
     }
     let has_usual = named.iter().any(|row| row.choice == Choice::Usual);
     if keywords.is_empty() && !has_usual {
@@ -231,7 +233,7 @@ fn export(
         (
             "--label",
             label,
-            "a key that can do no more under this usage and mode than it can here, one of DKYL1 with --vector (docs/keyblocks.md)",
+            "a key that can do no more under this usage and mode than it can here, one of DKYL1 with --vector (docs/reference/keyblocks.md)",
         ),
         ("--under", under, "an EXPORTER key (--type tdes-exporter; for version D the .OUT of aes256-kbpk)"),
     ];
@@ -274,7 +276,7 @@ fn explained(
         Failure::Payment { verb, codes: codes @ code::KEY_USAGE, hint } => {
             let token = key::find(facility, label).map(|(_, token)| token).unwrap_or_default();
             let hint = match refused::why(&token, usage, mode) {
-                Some(why) => format!("{label}: {why} (docs/keyblocks.md)"),
+                Some(why) => format!("{label}: {why} (docs/reference/keyblocks.md)"),
                 None => hint,
             };
             Failure::Payment { verb, codes, hint }
@@ -331,7 +333,7 @@ fn block(
         Failure::Usage(format!("--mode {mode}: one of {}", known.join(", ")))
     })?;
     if let Some(why) = goes_one_way(usage_word.0, mode_word.0) {
-        return Err(Failure::Usage(format!("--mode {}: {why} (docs/keyblocks.md)", mode_word.0)));
+        return Err(Failure::Usage(format!("--mode {}: {why} (docs/reference/keyblocks.md)", mode_word.0)));
     }
     Ok(Ask { usage: Some(usage_word.1), mode: Some(mode_word.1), ..new })
 }

@@ -1,5 +1,5 @@
-//! `cryptand metrics`: the activity of cards and tenants and the health of the home, for Prometheus. docs/observing.md
-//! lists every metric.
+//! `cryptand metrics`: the activity of cards and tenants and the health of the home, for Prometheus.
+//! docs/howto/observing.md lists every metric.
 //!
 //! | need | module |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The sample keys of a development home, reproducible from its seed; listed in docs/officers.md.
+//! The sample keys of a development home, reproducible from its seed; listed in docs/howto/officers.md.
 
 use super::key::{complete, imported};
 use crate::failure::Failure;
@@ -74,7 +74,7 @@ fn store_token(facility: &Facility, store: Store, label: &str, token: &[u8]) -> 
     Ok(facility.record_create(store, &label, token)?)
 }
 
-/// The clear value of a symmetric sample key, as docs/officers.md defines it.
+/// The clear value of a symmetric sample key, as docs/howto/officers.md defines it.
 fn clear_value(label: &str, seed: u64, length: usize, is_des: bool) -> Vec<u8> {
     let text = format!("cryptand sample key {label} {seed}");
     let digest = engine::sha256(text.as_bytes());

@@ -1,4 +1,4 @@
-//! `cryptand top`: live activity of cards and tenants. docs/observing.md has the formula of every column.
+//! `cryptand top`: live activity of cards and tenants. docs/howto/observing.md has the formula of every column.
 //!
 //! | need | module |
 //! |---|---|

@@ -112,7 +112,7 @@ impl PgpFailure {
         }
     }
 
-    /// The exit code, as docs/openpgp.md lists it.
+    /// The exit code, as docs/howto/openpgp.md lists it.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Pipeline { error, .. } => match error {

@@ -1,5 +1,5 @@
-//! How full the lanes of kernels are, and how many cards would do for the load of an interval. docs/observing.md has
-//! the definitions.
+//! How full the lanes of kernels are, and how many cards would do for the load of an interval. docs/howto/observing.md
+//! has the definitions.
 
 use facility::observe::Counts;
 use serde::Serialize;

@@ -221,7 +221,8 @@ fn blocks_of_other_makers_are_named() {
     }
 }
 
-/// An issuer's key that derives those of cards leaves as docs/chip-cards.md makes it, comes back, and is of two steps.
+/// An issuer's key that derives those of cards leaves as docs/reference/chip-cards.md makes it, comes back, and is of
+/// two steps.
 #[test]
 fn an_issuers_key_of_two_steps_travels() {
     let bench = Bench::development();

@@ -225,10 +225,10 @@ fn an_interrupted_entry_is_gone_on_with() {
     assert!(bench.succeeds(&["key", "test", "A.KEK"], "").contains(&value));
 }
 
-/// As docs/programs.md has it: roles with which one person cannot enter a whole key.
+/// As docs/howto/programs.md has it: roles with which one person cannot enter a whole key.
 #[test]
 fn a_role_enters_the_first_part_or_the_last_one() {
-    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/programs.md");
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/howto/programs.md");
     let page = std::fs::read_to_string(page).unwrap();
     let roles = page.split("```toml\n").map(|rest| rest.split("```").next().unwrap());
     let roles = roles.filter(|block| block.contains("key-part-import2")).collect::<String>();

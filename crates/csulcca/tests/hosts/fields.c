@@ -1,4 +1,4 @@
-/* Calls each payment verb as a program for CCA does, with every field in the form that docs/payment-fields.md says, and
+/* Calls each payment verb as a program for CCA does, with every field in the form that docs/reference/payment-fields.md says, and
    compares what comes with published values and with those of other programs. Fields in the other form are refused. */
 #include <csulincl.h>
 #include <stdio.h>

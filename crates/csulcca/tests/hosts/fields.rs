@@ -1,4 +1,5 @@
-//! A program in C calls each payment verb with its fields as docs/payment-fields.md says, and the page says each field.
+//! A program in C calls each payment verb with its fields as docs/reference/payment-fields.md says, and the page says
+//! each field.
 
 use super::{command, compile, credential, tenant};
 use home::{PointItem, RoleSettings};
@@ -11,7 +12,7 @@ use wire::role::OWNER;
 use wire::verb::{Entry, Kind, Length, Null, Parameter};
 
 /// The page with the table of fields.
-const PAGE: &str = "../../docs/payment-fields.md";
+const PAGE: &str = "../../docs/reference/payment-fields.md";
 /// The line above the table's rows.
 const HEAD: &str = "| verb | field | here | in CCA's pages | source |\n|---|---|---|---|---|\n";
 /// What a field may be said to be; other words may follow.

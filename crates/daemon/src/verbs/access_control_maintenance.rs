@@ -11,7 +11,7 @@
 //!
 //! then each segment: first point (2), last point (2), bytes (2), reserved (2), and a bit for each point, the first one
 //! highest. Points have CCA's numbers; those that only this system has are left out. Of some points a set bit forbids
-//! (docs/roles.md).
+//! (docs/reference/roles.md).
 
 use super::{Answer, Facts, role_id};
 use wire::frame::Arguments;

@@ -34,7 +34,7 @@ impl Settings {
                 "# How the master keys are unsealed after each start of the keeper: \"attended\" (an officer types the passphrase; the\n\
                  # default) or \"unattended\" (by the credential `cryptand-passphrase` of the daemon's unit, read when the keeper starts;\n\
                  # a typed passphrase works as well). DANGER of the second: whoever has the machine, or its disk and what opens the\n\
-                 # credential, has the keys (docs/officers.md). Ignored in a home of a system service, whose own file says it.",
+                 # credential, has the keys (docs/howto/officers.md). Ignored in a home of a system service, whose own file says it.",
                 None,
             ),
             ("unseal", Some(value(&self.unseal))),

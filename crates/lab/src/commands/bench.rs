@@ -43,7 +43,7 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
 fn nothing_measured(bench: &Bench) -> Failure {
     let filter = bench.filter.as_deref().unwrap_or_default();
     Failure::Usage(format!(
-        "no measure has \"{filter}\" in its name; docs/performance.md lists the names, and cards are not filtered"
+        "no measure has \"{filter}\" in its name; docs/measured/performance.md lists the names, and cards are not filtered"
     ))
 }
 

@@ -63,7 +63,7 @@ impl Packets {
         }
     }
 
-    /// The drop reason of docs/ipsec.md under which the data plane counts these packets; none for good ones.
+    /// The drop reason of docs/understand/ipsec.md under which the data plane counts these packets; none for good ones.
     const fn reason(self) -> Option<&'static str> {
         match self {
             Self::Good => None,

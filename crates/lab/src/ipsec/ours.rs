@@ -51,7 +51,7 @@ pub struct Totals {
 /// Packets that were dropped for one reason.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Drops {
-    /// The reason, as docs/ipsec.md has it.
+    /// The reason, as docs/understand/ipsec.md has it.
     pub reason: String,
     /// The number of packets.
     pub packets: u64,

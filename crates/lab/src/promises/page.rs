@@ -1,4 +1,4 @@
-//! The measures for people and for programs: a table on a terminal, `docs/performance.md`,
+//! The measures for people and for programs: a table on a terminal, `docs/measured/performance.md`,
 //! `target/performance.json`.
 
 use super::{Measure, Measures, Options, Part, Promise, plot, summary};
@@ -114,9 +114,9 @@ fn figure(value: f64) -> String {
     if value >= 1000.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// Writes `target/performance.json` and `docs/performance.md` with its plot below a folder. If only one part was
-/// measured, the rows of the others are taken from `target/performance.json`, and the page states their date. Without
-/// those rows, the sections of the other parts stay in the page as they are.
+/// Writes `target/performance.json` and `docs/measured/performance.md` with its plot below a folder. If only one part
+/// was measured, the rows of the others are taken from `target/performance.json`, and the page states their date.
+/// Without those rows, the sections of the other parts stay in the page as they are.
 ///
 /// # Errors
 /// [`LabError::Io`].
@@ -540,6 +540,6 @@ fn spread(ends: Option<(f64, f64)>, figure: fn(f64) -> String) -> String {
 /// Heading of the section on the conditions of all rows.
 const HOW: &str = "## How it was measured";
 /// Path of the page.
-const PAGE: &str = "docs/performance.md";
+const PAGE: &str = "docs/measured/performance.md";
 /// Path of the plot, beside the page.
-const PLOT: &str = "docs/performance.svg";
+const PLOT: &str = "docs/measured/performance.svg";

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A bound on queues. None of them is a setting: docs/queues.md says what each of them is, and what makes room.
+/// A bound on queues. None of them is a setting: docs/understand/queues.md says what each of them is, and what makes
+/// room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueBound {

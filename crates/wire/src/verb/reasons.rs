@@ -1,7 +1,7 @@
 //! Why keywords of the verbs' definitions are refused: one line for each.
 //!
 //! A keyword in a group of its verb is refused by a rule, with its codes; a keyword in no group is
-//! unknown (8/33). Both have a reason here, which docs/verbs.md shows.
+//! unknown (8/33). Both have a reason here, which docs/reference/verbs.md shows.
 
 use super::{Rule, RuleArray, Verb};
 use crate::Codes;

@@ -1,5 +1,5 @@
 //! Attacks by key blocks that were published or that the standard warns of (TR-31:2018, annex B; X9.143), each in a
-//! role where it works first, then in the owner's. docs/keyblocks.md has the points.
+//! role where it works first, then in the owner's. docs/reference/keyblocks.md has the points.
 
 use crate::pin;
 use token::{DesToken, KeyType};

@@ -1,5 +1,5 @@
 //! Attacks on PINs that were published, each in a role where it works first, then in the owner's, where the control
-//! that is named stops it. docs/pins.md has the papers.
+//! that is named stops it. docs/reference/pins.md has the papers.
 
 use crate::pin::{
     KEY, Keys, NO_CONTROL, TABLE, alternate, clear, code_verified, encrypt, iso0, profile, translate, under,

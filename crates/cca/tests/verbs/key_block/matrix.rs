@@ -1,5 +1,5 @@
 //! Every usage and mode of X9.143, in each length, under every version: made by psec, imported under each keyword, and
-//! exported again for psec to open. docs/keyblocks.md states the counts.
+//! exported again for psec to open. docs/reference/keyblocks.md states the counts.
 
 use super::export::{METHODS, MODES, USAGES};
 use super::psec::{all_versions, hex, psec, value_of};
@@ -159,12 +159,12 @@ fn every_code_of_the_standard_comes_in_as_its_rows_say_and_leaves_again() {
     for (algorithm, counted) in &counts {
         println!("{algorithm}: {counted:?}");
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/keyblocks.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/keyblocks.md");
     let page = std::fs::read_to_string(page).unwrap();
     for (algorithm, name) in [('T', "TDES"), ('A', "AES"), ('H', "HMAC"), ('D', "DES")] {
         let Counted { tried, came_in, left_again } = counts[&algorithm];
         let line = format!("| {name} | {tried} | {came_in} | {left_again} |");
-        assert!(page.contains(&line), "docs/keyblocks.md has no line {line}");
+        assert!(page.contains(&line), "docs/reference/keyblocks.md has no line {line}");
     }
 }
 

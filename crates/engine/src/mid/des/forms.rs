@@ -20,7 +20,8 @@
 //!
 //! Dropped: bit-sliced vectors of AVX2 for up to 64 lanes (a pass of 256 takes a sixth longer than one of 64 in words,
 //! a single block of CBC twice as long); keeping the schedules of a key (9 KiB a part in the kernel's form: setting 64
-//! keys takes 76 ns, fetching schedules from memory would take longer). `docs/engine.md` lists the times of the forms.
+//! keys takes 76 ns, fetching schedules from memory would take longer). `docs/understand/engine.md` lists the times of
+//! the forms.
 
 use super::{DesKey, Program};
 use crate::low::cpu::Cpu;

@@ -27,7 +27,7 @@
 //! 6. If all streams of a round end in it, as requests of one length do, the last step of X9.19 runs at once under the
 //!    keys that are set. For other streams it runs in one pass at the end.
 //!
-//! `docs/engine.md`, *Streams where they lie*, shows how the time is spent.
+//! `docs/understand/engine.md`, *Streams where they lie*, shows how the time is spent.
 //!
 //! Dropped: a step per block (gathering one block of each stream takes a third of the time); a step as long as the
 //! shortest stream (many short steps for mixed lengths); keys, chaining values and the first piece of a lane set up in
