@@ -202,6 +202,35 @@ def stop(service):
     service.heals()
 
 
+@event("officers set a key, and do not seal it")
+def forgotten_seal(service):
+    run, officers = service.container.run, Officers()
+
+    def types(user, command):
+        code, screen = service.container.type(f"cryptand {command}", officers.rules(), user)
+        if code != 0:
+            raise Failed(f"{user}: {command}: exit code {code}\n{screen}")
+        return screen
+
+    def confirmed():
+        order = re.search(r"\border (\d+)|\bconfirm (\d+)", types("bob", "master-key pending"))
+        types("bob", f"master-key confirm {order.group(1) or order.group(2)}")
+
+    types("alice", "master-key load sym first")
+    types("bob", "master-key load sym last")
+    types("alice", "master-key set --without-seal")
+    confirmed()
+    service.becomes("degraded", "keys-not-sealed")
+    service.serves()
+    refused = service.container.try_run(f"{CRYPTAND} key reencipher")
+    if refused.returncode == 0 or "seal" not in refused.stderr:
+        raise Failed(f"records go under a key that is in no sealed copy: {refused.returncode}, {refused.stderr}")
+    types("alice", "master-key seal")
+    confirmed()
+    run(f"{CRYPTAND} key reencipher")
+    service.heals()
+
+
 @event("the disk of the home is full")
 def full_disk(service):
     container = service.container

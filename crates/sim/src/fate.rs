@@ -5,7 +5,7 @@ use crate::outside::{OtherHost, Records};
 use crate::plan::{Role, Sabotage};
 use crate::stage::Stage;
 use crate::{oracle, programs};
-use facility::{Facility, Options};
+use facility::{Facility, FacilityError, Options};
 use home::Home;
 use link::{Accounts, CardAccounts, world};
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::bounds::TENANTS_MAX;
-use wire::control::{CardState, Store};
+use wire::control::{CardState, Refusal, Store};
 use wire::tenant::Change;
 
 /// How long everything may take once nothing goes wrong any more: longer than all waits together.
@@ -298,6 +298,9 @@ impl Fate {
         })?;
         self.check_records(&facility)?;
         self.check_accounts(&facility)?;
+        if self.stage.state().plan.loaded {
+            self.check_keys_are_kept(&facility)?;
+        }
         facility.shutdown(true).map_err(|error| format!("the daemon does not stop: {error}"))?;
         drop(facility);
         let others = || {
@@ -306,6 +309,27 @@ impl Fate {
         };
         self.until("the end of every process", others)?;
         check_home(&self.folder)
+    }
+
+    /// Checks that a home whose keys an officer loaded, and sealed nowhere, says so, and does not stop unless it is
+    /// told to lose them.
+    fn check_keys_are_kept(&self, facility: &Facility) -> Result<(), String> {
+        crate::officer::Officer::new(Arc::clone(&self.stage), self.folder.clone(), 0).load();
+        self.until("keys in no sealed copy", || {
+            facility.status().ok()?.registers.iter().any(|row| !row.is_sealed).then_some(())
+        })?;
+        match facility.shutdown(false) {
+            Err(FacilityError::Refused { refusal: Refusal::NotSealed { .. }, .. }) => {}
+            done => {
+                return Err(format!("keys are in no sealed copy, and the daemon is told to stop: {done:?}"));
+            }
+        }
+        let registers = facility.status().map_err(|error| format!("the status: {error}"))?.registers;
+        if registers.iter().all(|row| row.is_sealed) {
+            return Err("a stop that was refused took the keys".to_owned());
+        }
+        self.stage.state().oracle.counts.kept += 1;
+        Ok(())
     }
 
     fn until<T>(&self, what: &str, mut look: impl FnMut() -> Option<T>) -> Result<T, String> {

@@ -176,7 +176,7 @@ fn summarise(outcomes: &[SimulationOutcome], seconds: f64) {
         sum(|outcome| outcome.counts.faults),
     );
     println!(
-        "{} requests that tenants may not make, {} with the key of another host, {} whose answers waited for a record, {} batches at a tenant's limit, {} requests with clear keys, {} event loops, {} looks at records, {} with old master keys, {} without one; {} cards died of a hostile tenant's requests, which was in quarantine {} times; {} threads of clients ended, {} answers were collected by another",
+        "{} requests that tenants may not make, {} with the key of another host, {} whose answers waited for a record, {} batches at a tenant's limit, {} requests with clear keys, {} event loops, {} looks at records, {} with old master keys, {} without one; {} cards died of a hostile tenant's requests, which was in quarantine {} times; {} threads of clients ended, {} answers were collected by another; {} homes kept keys that nobody had sealed",
         sum(|outcome| outcome.counts.forbidden),
         sum(|outcome| outcome.counts.outside),
         sum(|outcome| outcome.counts.recorded),
@@ -190,6 +190,7 @@ fn summarise(outcomes: &[SimulationOutcome], seconds: f64) {
         sum(|outcome| outcome.counts.quarantines),
         sum(|outcome| outcome.counts.threads),
         sum(|outcome| outcome.counts.inherited),
+        sum(|outcome| outcome.counts.kept),
     );
     if let [outcome] = outcomes {
         println!("trace hash {:016x}", outcome.hash);

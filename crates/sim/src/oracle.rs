@@ -110,6 +110,8 @@ pub struct Counts {
     pub threads: u64,
     /// Answers that another thread collected than the one that asked, which had ended.
     pub inherited: u64,
+    /// Homes that did not stop while the loaded keys were in no sealed copy.
+    pub kept: u64,
 }
 
 /// Numbers of the last master key that was begun and of the last that was set, as far as officers know.

@@ -60,6 +60,7 @@ fn seeds_bring_faults_and_work() {
     assert!(sum(|outcome| outcome.counts.observed) > 0);
     assert!(sum(|outcome| outcome.counts.threads) > 100);
     assert!(sum(|outcome| outcome.counts.inherited) > 0);
+    assert!(sum(|outcome| outcome.counts.kept) > 0);
 }
 
 /// Cards that tick all the time beside a tenant in quarantine, clients that look in vain for long, and a card that
