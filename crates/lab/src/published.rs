@@ -150,6 +150,8 @@ pub struct Claim {
     pub metric: String,
     /// The figure; none if the statement gives no figure.
     pub value: Option<f64>,
+    /// Unit of the figure; empty where it has none.
+    pub unit: String,
     /// The conditions of the statement.
     pub condition: String,
 }
@@ -195,9 +197,9 @@ pub fn read_measurements(text: &str) -> Result<Vec<Row>, PublishedError> {
 
 fn read_claims(text: &str) -> Result<Vec<Claim>, PublishedError> {
     let claims = table(text, &CLAIM_COLUMNS)?.into_iter().map(|fields| {
-        let [id, document, section, text, metric, value, _, condition]: [String; 8] =
+        let [id, document, section, text, metric, value, unit, condition]: [String; 8] =
             fields.try_into().expect("as many fields as columns");
-        Claim { id, document, section, text, metric, value: value.parse().ok(), condition }
+        Claim { id, document, section, text, metric, value: value.parse().ok(), unit, condition }
     });
     Ok(claims.collect())
 }

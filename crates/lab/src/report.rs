@@ -4,6 +4,7 @@
 
 mod compare;
 mod html;
+mod share;
 
 pub use compare::compare;
 pub use html::page;
@@ -91,6 +92,8 @@ pub struct Files {
     pub csv: PathBuf,
     /// The whole report, for [`compare()`].
     pub json: PathBuf,
+    /// One screen of it, to be passed on; none where no main rate was measured.
+    pub share: Option<PathBuf>,
 }
 
 /// Runs the sweeps of a plan, or the rest of an interrupted run in the same folder. The other parts are added by
@@ -174,22 +177,30 @@ impl Report {
         self.seconds += seconds;
     }
 
-    /// Writes page, CSV and JSON into a folder.
+    /// Writes page, CSV and JSON into a folder, and the main rates on one screen with their picture.
     ///
     /// # Errors
     /// [`LabError::Io`].
     pub fn write(&self, folder: &Path) -> Result<Files, LabError> {
+        let rows = published::measurements();
+        let shared = share::page(self, &rows).zip(share::picture(self, &rows));
         let files = Files {
             html: folder.join("report.html"),
             csv: folder.join("report.csv"),
             json: folder.join("report.json"),
+            share: shared.is_some().then(|| folder.join("share.html")),
         };
-        let rows = published::measurements();
         let json = serde_json::to_string_pretty(self).map_err(LabError::io("write the report as JSON"))?;
         for (path, text) in
             [(&files.html, html::page(self, &rows)), (&files.csv, self.sheet(&rows)), (&files.json, json)]
         {
             fs::write(path, text).map_err(LabError::io("write the files of the report"))?;
+        }
+        if let Some((page, picture)) = shared {
+            for (name, text) in [("share.html", page), ("share.svg", picture)] {
+                fs::write(folder.join(name), text)
+                    .map_err(LabError::io("write the picture of the report"))?;
+            }
         }
         Ok(files)
     }

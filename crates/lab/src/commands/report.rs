@@ -85,7 +85,8 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
     let files = shown?.write(&typed.output)?;
     let absolute =
         |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
-    print(&format!("{}\n{}\n{}\n", absolute(&files.html), absolute(&files.csv), absolute(&files.json)))
+    let all = [Some(&files.html), Some(&files.csv), Some(&files.json), files.share.as_ref()];
+    print(&all.into_iter().flatten().map(|path| absolute(path) + "\n").collect::<String>())
 }
 
 /// Compares native with a container; a report in the folder is rewritten with the result.

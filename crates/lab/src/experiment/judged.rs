@@ -28,6 +28,9 @@ pub struct Judged {
     pub section: String,
     /// Text of the statement.
     pub text: String,
+    /// Unit of the figures; empty where they have none.
+    #[serde(default)]
+    pub unit: String,
     /// The published figure, where there is one.
     pub published: Option<f64>,
     /// The figure measured here, in the same unit.
@@ -136,6 +139,7 @@ impl Judged {
             id: claim.id.clone(),
             section: claim.section.clone(),
             text: claim.text.clone(),
+            unit: claim.unit.clone(),
             published: claim.value,
             measured,
             compared,

@@ -108,11 +108,6 @@ pub(crate) fn name(text: &str) -> Cell {
     Cell::of("l", html! { (text) })
 }
 
-/// A text of several words.
-pub(crate) fn words(content: Markup) -> Cell {
-    Cell::of("w", content)
-}
-
 /// A remark in the place of a figure.
 pub(crate) fn said(text: &str) -> Cell {
     Cell::of("q", html! { (text) })

@@ -1,11 +1,11 @@
 //! The page of a report: one file, no network, no script, readable on a phone, in the dark and in print.
 
 use super::Report;
-use crate::experiment::judged::Verdict;
+use crate::experiment::judged::{Judged, Verdict};
 use crate::ipsec::tables as ipsec;
 use crate::kit::digits::{figure, short, times};
 use crate::kit::machine::utc_text;
-use crate::kit::page::{TableRow, cell, document, measured_text, name, table, words};
+use crate::kit::page::document;
 use crate::openpgp::tables;
 use crate::published::Row;
 use crate::tls::tables as tls;
@@ -17,13 +17,14 @@ pub fn page(report: &Report, published: &[Row]) -> String {
     let body = html! {
         (opening(report, published))
         (contents(report))
-        (judged(report))
-        (queues::section(&report.queues, published))
         (tables::section(&report.openpgp, published))
+        @if has_sweeps(report) { (sweeps::section(&report.results, published)) }
         (tls::section(&report.tls, published))
         (ipsec::section(&report.ipsec))
-        @if has_sweeps(report) { (sweeps::section(&report.results, published)) }
+        (queues::section(&report.queues, published))
         @if let Some(compared) = &report.container { (container::section(compared, published)) }
+        (judged(report))
+        (hardware())
         (left_out(report))
         (facts(report))
         footer {
@@ -47,15 +48,38 @@ fn date(report: &Report) -> String {
     utc_text(report.made_unix_s)
 }
 
+/// A main rate, beside the published one.
+pub(super) struct Tile {
+    pub title: String,
+    pub here: f64,
+    pub published: f64,
+    /// Unit of both, such as `/s`.
+    pub unit: &'static str,
+}
+
+/// The main rates: files first, then operations of cards and processors.
+pub(super) fn tiles(report: &Report, published: &[Row]) -> Vec<Tile> {
+    const MIB: f64 = 1048576.0;
+    let files = tables::tiles(&report.openpgp, published).into_iter().map(|(title, here, then)| Tile {
+        title,
+        here: here * MIB,
+        published: then * MIB,
+        unit: "B/s",
+    });
+    let rates = sweeps::tiles(&report.results, published).into_iter();
+    let rates = rates.map(|(title, here, then)| Tile { title, here, published: then, unit: "/s" });
+    files.chain(rates).collect()
+}
+
+/// Whether runs were cut short, or a shorter text was used.
+pub(super) fn is_quick(report: &Report) -> bool {
+    report.thoroughness.seconds_max.is_some() || tables::is_part(&report.openpgp)
+}
+
 /// The summary for visitors: machine, rates, comparison figures, and limits of trust.
 fn opening(report: &Report, published: &[Row]) -> Markup {
     let machine = &report.machine;
-    let rates = sweeps::tiles(&report.results, published)
-        .into_iter()
-        .map(|(title, now, then)| (title, now, then, "/s"));
-    let megabytes = tables::tiles(&report.openpgp, published).into_iter();
-    let megabytes = megabytes.map(|(title, now, then)| (title, now * 1048576.0, then * 1048576.0, "B/s"));
-    let is_quick = report.thoroughness.seconds_max.is_some() || tables::is_part(&report.openpgp);
+    let is_quick = is_quick(report);
     html! {
         h1 { "This machine beside a mainframe" }
         p.lead {
@@ -67,19 +91,19 @@ fn opening(report: &Report, published: &[Row]) -> Markup {
             p.lead { b { "A quick run" } ": spreads are wide; run the full report before quoting it." }
         }
         div.tiles {
-            @for (title, now, then, unit) in rates.chain(megabytes) {
+            @for Tile { title, here, published, unit } in tiles(report, published) {
                 div.tile {
-                    b { (times(now / then)) }
+                    b { (times(here / published)) }
                     span { (title) }
-                    small { (short(now)) (unit) " here, " (short(then)) (unit) " published" }
+                    small { (short(here)) (unit) " here, " (short(published)) (unit) " published" }
                 }
             }
             @let (confirmed, refuted, open) = counts(report);
             @if confirmed + refuted > 0 {
                 div.tile.aside {
                     b { (confirmed) " of " (confirmed + refuted) }
-                    span { "published statements that could be tested hold here" }
-                    small { (open) " more need another machine, or runs that spread less" }
+                    span { "published statements that were tried are the same here" }
+                    small { (open) " more were not tried, or not decided" }
                 }
             }
         }
@@ -100,8 +124,8 @@ fn facts(report: &Report) -> Markup {
         None => format!("{} runs of {} s for each case", thorough.passes, thorough.seconds),
     };
     let peer = report.results.0.values().find(|case| case.workload.peer).map_or_else(
-        || "no peer was measured".to_owned(),
-        |case| format!("peer: {}, by its own benchmark with prepared keys", case.level),
+        || "OpenSSL is not installed".to_owned(),
+        |case| format!("beside it {}, one thread, prepared keys", case.level),
     );
     let facts = [
         (
@@ -115,7 +139,7 @@ fn facts(report: &Report) -> Markup {
         (
             "Engine",
             format!(
-                "level {}; the software provider is the same engine held to the portable level; {peer}",
+                "level {}; portable is the same engine without wide vectors and AES instructions; {peer}",
                 report.level
             ),
         ),
@@ -152,17 +176,18 @@ fn contents(report: &Report) -> Markup {
     let part = |is_there: bool, anchor: &str, mark: &'static str, title| {
         is_there.then(|| (anchor.to_owned(), mark, title))
     };
-    let parts = [
-        part(true, "statements", "text", STATEMENTS),
-        part(!report.queues.0.is_empty(), queues::ANCHOR, "queues", queues::TITLE),
-        part(!report.openpgp.0.is_empty(), tables::ANCHOR, "OpenPGP", tables::TITLE),
+    let parts = [part(!report.openpgp.0.is_empty(), tables::ANCHOR, "OpenPGP", tables::TITLE)];
+    let sweeps = if has_sweeps(report) { sweeps::contents() } else { Vec::new() };
+    let others = [
         part(!report.tls.0.is_empty(), tls::ANCHOR, "TLS", tls::TITLE),
         part(!report.ipsec.0.is_empty(), ipsec::ANCHOR, "IPsec", ipsec::TITLE),
+        part(!report.queues.0.is_empty(), queues::ANCHOR, "queues", queues::TITLE),
+        part(report.container.is_some(), "container", "container", container::TITLE),
+        part(true, "statements", "text", STATEMENTS),
+        part(true, "hardware", "names", HARDWARE),
+        part(true, "how", "reading", HOW),
     ];
-    let sweeps = if has_sweeps(report) { sweeps::contents() } else { Vec::new() };
-    let container = part(report.container.is_some(), "container", "container", container::TITLE);
-    let how = part(true, "how", "reading", HOW);
-    let entries = parts.into_iter().flatten().chain(sweeps).chain(container).chain(how);
+    let entries = parts.into_iter().flatten().chain(sweeps).chain(others.into_iter().flatten());
     html! {
         nav { @for (anchor, mark, title) in entries { a href={ "#" (anchor) } { em { (mark) } (title) } } }
     }
@@ -181,38 +206,116 @@ fn counts(report: &Report) -> (usize, usize, usize) {
 }
 
 /// The judged statements to show: without the sweeps, only those with a measured figure.
-fn shown(report: &Report) -> impl Iterator<Item = &crate::experiment::judged::Judged> {
+fn shown(report: &Report) -> impl Iterator<Item = &Judged> {
     report.judged.iter().filter(|one| has_sweeps(report) || one.measured.is_some())
 }
 
+/// The statements, each a sentence: those that differ first, then those that agree, then the rest, folded.
 fn judged(report: &Report) -> Markup {
-    let (confirmed, refuted, open) = counts(report);
-    let rows = shown(report).map(|one| {
-        let (class, verdict, why) = match &one.verdict {
-            Verdict::Confirmed => ("confirmed", "confirmed", one.compared.as_str()),
-            Verdict::Refuted => ("refuted", "refuted", one.compared.as_str()),
-            Verdict::NotTestable(why) => ("open", "not testable", why.as_str()),
-        };
-        TableRow::Cells(vec![
-            name(&one.section),
-            words(html! { (one.text) }),
-            cell(one.published.map_or(String::new(), figure)),
-            measured_text(&one.measured.map_or(String::new(), figure)),
-            words(html! { span class={ "verdict " (class) } { (verdict) } ": " (why) }),
-        ])
-    });
+    let (same, different, open) = counts(report);
+    let of = |wanted: &'static str| shown(report).filter(move |one| found(one).0 == wanted);
     html! {
         h2 id="statements" { (STATEMENTS) }
         p.counts {
-            span.confirmed { b { (confirmed) } " confirmed" }
-            span.refuted { b { (refuted) } " refuted" }
-            span.open { b { (open) } " not testable on these processors" }
+            span.confirmed { b { (same) } " same here" }
+            span.refuted { b { (different) } " different here" }
+            span.open { b { (open) } " not tried, or not decided" }
         }
         p {
-            "What the published reports' text says, held against this machine. A refuted statement is not a misprint: it says \
-             that this house is built differently."
+            "Sentences of the published reports, each beside what this machine did. A difference is no misprint there: this \
+             system is built another way."
         }
-        (table(&["<where", "<statement", "published", "measured", "<verdict"], rows))
+        ul.statements { @for one in of("refuted").chain(of("confirmed")) { (statement(one)) } }
+        @if open > 0 {
+            details {
+                summary { (open) " that were not tried here, or not decided" }
+                ul.statements { @for one in of("open") { (statement(one)) } }
+            }
+        }
+    }
+}
+
+/// The class of a verdict in the page's style, and its words.
+fn found(one: &Judged) -> (&'static str, &'static str) {
+    match (&one.verdict, one.measured) {
+        (Verdict::Confirmed, _) => ("confirmed", "same here"),
+        (Verdict::Refuted, _) => ("refuted", "different here"),
+        (Verdict::NotTestable(_), Some(_)) => ("open", "not decided here"),
+        (Verdict::NotTestable(_), None) => ("open", "not tried here"),
+    }
+}
+
+fn statement(one: &Judged) -> Markup {
+    let (class, words) = found(one);
+    let with_unit = |value: f64| match one.unit.as_str() {
+        "%" => format!("{} %", figure(value)),
+        "ratio" => format!("{} times", figure(value)),
+        "" | "count" | "N" | "sign" | "value" | "set" => figure(value),
+        unit => format!("{} {unit}", figure(value)),
+    };
+    let why = match &one.verdict {
+        Verdict::NotTestable(why) => why,
+        _ => &one.compared,
+    };
+    html! {
+        li {
+            span class={ "verdict " (class) } { (words) } ". " (capital(&one.text)) ". "
+            @if let Some(measured) = one.measured {
+                span.here {
+                    "Here " (with_unit(measured))
+                    @if let Some(published) = one.published { ", published " (with_unit(published)) }
+                    ". "
+                }
+            }
+            small { (capital(why)) ". Section " (one.section) "." }
+        }
+    }
+}
+
+/// A sentence of its own: the first letter large, no full stop.
+fn capital(text: &str) -> String {
+    let text = text.trim_end_matches('.');
+    let mut letters = text.chars();
+    let is_word =
+        text.split(' ').next().is_some_and(|word| word.chars().all(|one| one.is_lowercase() || one == '-'));
+    match letters.next() {
+        Some(first) if is_word => first.to_uppercase().chain(letters).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+const HARDWARE: &str = "Names of hardware and software";
+
+/// What the published reports name.
+const NAMES: [(&str, &str); 13] = [
+    ("z990, z9", "mainframes of 2003 and 2005, from one to 54 processors"),
+    (
+        "CPACF",
+        "instructions of every processor for DES, triple DES and SHA-1, on z9 also AES-128 and SHA-256, with clear keys",
+    ),
+    ("PCICA", "a card for RSA with clear keys, such as those of TLS handshakes"),
+    ("PCIXCC", "a card in a housing that answers tampering, with keys under a master key: DES, RSA, PINs"),
+    (
+        "CEX2C, CEX2A",
+        "two cards in one feature, as successors: coprocessors like PCIXCC, or accelerators like PCICA",
+    ),
+    ("ICSF", "the facility of z/OS that takes a program's request and routes it to a card or an instruction"),
+    ("System SSL", "TLS of z/OS, which asks ICSF"),
+    (
+        "z/VM, guests",
+        "the system below others: its guests share cards, each by a queue of its own or one for all",
+    ),
+    ("z/TPF", "the system for transactions of airlines and banks"),
+    ("Encryption Facility", "a program of z/OS that writes files of OpenPGP, in Java"),
+    ("zAAP", "a processor for Java alone, which costs less than a general one"),
+    ("CRT, ME", "private RSA keys with their primes, or with the exponent alone"),
+    ("ETR, ITR", "transactions a second, and the same over the share of the processors that was busy"),
+];
+
+fn hardware() -> Markup {
+    html! {
+        h2 id="hardware" { (HARDWARE) }
+        dl.facts { @for (name, what) in NAMES { dt { (name) } dd { (what) } } }
     }
 }
 
@@ -317,9 +420,9 @@ pub(crate) mod tests {
         assert_eq!(page.matches("<div class=\"tile\">").count(), 5 + 2);
         assert_eq!(page.matches("class=\"verdict").count(), report.judged.len());
         assert!(sweeps.contains(">26,500<sup title="));
-        assert!(page.contains("Left out") && page.contains("software<br>ops/s"));
-        assert!(page.contains("by its own benchmark with prepared keys"));
-        assert!(page.contains("peer<br>ops/s") && page.contains("path class=\"line peer\""));
+        assert!(page.contains("Left out") && page.contains("portable<br>ops/s"));
+        assert!(page.contains("one thread, prepared keys"));
+        assert!(page.contains("OpenSSL<br>ops/s") && page.contains("path class=\"line peer\""));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::kit::chart::{Heights, Ink, Line, Title, dots, length, lines, pairs, p
 use crate::kit::digits::{figure, nanoseconds, short, thousands};
 use crate::kit::page::{self, TableRow, cell, charts, measured_text, name, ratio, said, table};
 use crate::load::operation::{Cipher, Direction, Hash, Mac, Operation};
-use crate::load::peer::Peer;
+use crate::load::peer::{self, Peer};
 use crate::load::{Interface, Workload};
 use crate::published::Row;
 use maud::{Markup, html};
@@ -16,25 +16,25 @@ use wire::control::LevelLimit;
 
 /// Published cells that head a report: title and row.
 const TILES: [(&str, &str); 5] = [
-    ("DES-CBC, 64 bytes, through the facility", "z990.4.2.2.kmc-dea.64.ops"),
-    ("Triple-DES-CBC, 4 KiB, native", "z990.4.2.1.kmc-tdea.4096.ops"),
-    ("AES-128-CBC, 1 KiB, through the facility", "z990.4.3.aes128-encipher.1024.ops"),
-    ("DES MAC under a secure key, 64 bytes, one card, 7 jobs", "z990.5.2.1.mac-multi.pcixcc.64.ops"),
     ("RSA-2048 private (CRT), one accelerator, 8 jobs", "z990.4.4.pka.pkd-crt-2048.1c8j.ops"),
+    ("AES-128-CBC, 1 KiB, through the facility", "z990.4.3.aes128-encipher.1024.ops"),
+    ("Triple-DES-CBC, 4 KiB, native", "z990.4.2.1.kmc-tdea.4096.ops"),
+    ("DES MAC under a secure key, 64 bytes, one card, 7 jobs", "z990.5.2.1.mac-multi.pcixcc.64.ops"),
+    ("DES-CBC, 64 bytes, through the facility", "z990.4.2.2.kmc-dea.64.ops"),
 ];
 
 /// Headings of the published sections.
 pub(crate) const SECTIONS: [(&str, &str, &str); 11] = [
-    ("z990.4.2.1.", "4.2.1", "Native: the instruction in a loop, beside the engine in the caller's thread"),
-    ("z990.4.2.2.", "4.2.2", "Through ICSF, beside the facility"),
-    ("z990.4.3.", "4.3", "AES, which the original did in software"),
     ("z990.4.4.", "4.4", "RSA on PCICA, beside accelerator cards"),
-    ("z990.4.5.1.", "4.5.1", "Bulk data on PCIXCC, beside one coprocessor card"),
-    ("z990.4.5.2.", "4.5.2", "Key and PIN services on PCIXCC"),
     ("z990.4.5.3.", "4.5.3", "RSA services on PCIXCC, beside coprocessor cards"),
-    ("z990.5.2.1.", "5.2.1", "Bulk data: one PCIXCC against the two cards of a CEX2C feature"),
-    ("z990.5.2.2.", "5.2.2", "Key and PIN services on CEX2C"),
     ("z990.5.2.3.", "5.2.3", "RSA services: PCIXCC against CEX2C"),
+    ("z990.4.3.", "4.3", "AES, which the original did in software"),
+    ("z990.4.5.2.", "4.5.2", "Key and PIN services on PCIXCC"),
+    ("z990.5.2.2.", "5.2.2", "Key and PIN services on CEX2C"),
+    ("z990.4.5.1.", "4.5.1", "Bulk data on PCIXCC, beside one coprocessor card"),
+    ("z990.5.2.1.", "5.2.1", "Bulk data: one PCIXCC against the two cards of a CEX2C feature"),
+    ("z990.4.2.2.", "4.2.2", "Through ICSF, beside the facility"),
+    ("z990.4.2.1.", "4.2.1", "Native: the instruction in a loop, beside the engine in the caller's thread"),
     ("ztpf.", "z/TPF", "The user-data API"),
 ];
 
@@ -112,16 +112,16 @@ fn one_table(results: &Results, published: &[Row], shown: &Table) -> Markup {
     };
     let has = |other: fn(&Results, &Cell) -> bool| shown.cells.iter().any(|cell| other(results, cell));
     let beside = Beside {
-        software: has(|results, cell| software(results, cell).is_some()),
-        peer: has(|results, cell| peer(results, cell).is_some()),
+        portable: has(|results, cell| at_portable(results, cell).is_some()),
+        peer: has(|results, cell| by_peer(results, cell).is_some()),
         bytes: shown.axis == Axis::Length,
     };
     let mut columns = vec![if beside.bytes { "<bytes" } else { "<service" }];
     columns.extend(["published\nops/s", "measured\nops/s", "\u{b1}", "\u{d7}"]);
     columns.extend(beside.bytes.then_some("measured\nMB/s"));
+    columns.extend(beside.peer.then_some(["OpenSSL\nops/s", "engine /\nOpenSSL"]).into_iter().flatten());
     columns
-        .extend(beside.software.then_some(["software\nops/s", "engine /\nsoftware"]).into_iter().flatten());
-    columns.extend(beside.peer.then_some(["peer\nops/s", "engine /\npeer"]).into_iter().flatten());
+        .extend(beside.portable.then_some(["portable\nops/s", "engine /\nportable"]).into_iter().flatten());
     columns.extend(["p50", "p99", "caller\nper op", "daemon\nper op", "cards\nper op", "ITR\nops/s"]);
     let mut rows = Vec::new();
     for (index, series) in shown.series.iter().enumerate() {
@@ -183,7 +183,8 @@ fn table_row(results: &Results, published: &[Row], shown: &Cell, title: &str, be
         let bytes = case.workload.operation.takes_bytes().then(|| figure(case.bytes_per_s() / 1e6));
         cells.push(cell(bytes.unwrap_or_default()));
     }
-    for (wanted, other) in [(beside.software, software(results, shown)), (beside.peer, peer(results, shown))]
+    for (wanted, other) in
+        [(beside.peer, by_peer(results, shown)), (beside.portable, at_portable(results, shown))]
     {
         if wanted {
             cells.push(cell(other.map_or(String::new(), |(other, _)| figure(other.ops_per_s.median))));
@@ -213,14 +214,14 @@ fn anomaly(published: &[Row], id: &str) -> Markup {
 }
 
 /// The result of the same case at the portable level, and the engine's rate over it.
-fn software<'a>(results: &'a Results, cell: &Cell) -> Option<(&'a CaseResult, f64)> {
+fn at_portable<'a>(results: &'a Results, cell: &Cell) -> Option<(&'a CaseResult, f64)> {
     let workload = cell.workload.as_ref()?;
     let portable = Workload { level: Some(LevelLimit::Portable), ..workload.clone() };
     Some((results.of(&portable)?, results.ratio(workload, &portable)?))
 }
 
 /// The result of the same operation and length in another library, and our rate over it.
-fn peer<'a>(results: &'a Results, cell: &Cell) -> Option<(&'a CaseResult, f64)> {
+fn by_peer<'a>(results: &'a Results, cell: &Cell) -> Option<(&'a CaseResult, f64)> {
     let workload = cell.workload.as_ref()?;
     let beside = Peer::beside(workload)?;
     Some((results.of(&beside)?, results.ratio(workload, &beside)?))
@@ -229,7 +230,7 @@ fn peer<'a>(results: &'a Results, cell: &Cell) -> Option<(&'a CaseResult, f64)> 
 /// The optional columns of a table, beside the published and the measured rate.
 #[derive(Clone, Copy)]
 struct Beside {
-    software: bool,
+    portable: bool,
     peer: bool,
     bytes: bool,
 }
@@ -261,8 +262,8 @@ fn plot_lengths(results: &Results, table: &Table) -> Markup {
         draw(if on_card { "measured" } else { "engine" }, now, &|cell| {
             Some(results.of(cell.workload.as_ref()?)?.ops_per_s)
         });
-        draw("peer", Ink::Peer, &|cell| Some(peer(results, cell)?.0.ops_per_s));
-        draw("software", Ink::Software, &|cell| Some(software(results, cell)?.0.ops_per_s));
+        draw(peer::NAME, Ink::Peer, &|cell| Some(by_peer(results, cell)?.0.ops_per_s));
+        draw("engine, portable level", Ink::Software, &|cell| Some(at_portable(results, cell)?.0.ops_per_s));
     }
     let bytes: Vec<Line> = drawn
         .iter()

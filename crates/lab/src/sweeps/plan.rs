@@ -33,9 +33,7 @@ pub const FULL: Thoroughness = Thoroughness { passes: 5, seconds: 1.0, seconds_m
 impl Plan {
     /// Every case of the published sweeps and of the statements about scaling, on this machine.
     pub fn new(rows: &[Row], thoroughness: Thoroughness) -> Self {
-        // The peer's benchmark takes whole seconds, too long for a bounded report.
-        let with_peer = thoroughness.seconds_max.is_none() && Peer::find().is_some();
-        Self::with_peer(rows, thoroughness, with_peer)
+        Self::with_peer(rows, thoroughness, Peer::find().is_some())
     }
 
     /// As [`Plan::new`], with or without the cases of another library.
@@ -130,7 +128,9 @@ mod tests {
         let uncut = Plan { thoroughness: Thoroughness { seconds_max: None, ..QUICK }, ..plan.clone() };
         assert!(seconds(&plan) <= 66.0 && seconds(&uncut) < 150.0, "{}", seconds(&uncut));
         let full = Plan::with_peer(&measurements(), FULL, true);
-        assert!(full.cases.iter().any(|case| case.peer) && plan.cases.iter().all(|case| !case.peer));
+        let alone = Plan::with_peer(&measurements(), QUICK, false);
+        assert!(full.cases.iter().any(|case| case.peer) && alone.cases.iter().all(|case| !case.peer));
+        assert!(plan.cases.iter().any(|case| case.peer) == Peer::find().is_some());
         assert!(seconds(&full) > 1000.0 && seconds(&full) < 3600.0, "{}", seconds(&full));
     }
 }

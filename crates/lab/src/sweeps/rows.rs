@@ -106,7 +106,7 @@ fn measured(report: Measured<'_>, row: &Row, published: &[Row]) -> (Option<f64>,
             let claim = row.field("note").rsplit_once("claim ").map(|(_, id)| id);
             match report.judged.iter().find(|judged| Some(judged.id.as_str()) == claim) {
                 Some(judged) => match &judged.verdict {
-                    Verdict::NotTestable(why) => (None, format!("not testable: {why}")),
+                    Verdict::NotTestable(why) => (None, format!("not tried: {why}")),
                     _ => (
                         judged.measured.map(|value| (value * 1000.0).round() / 1000.0),
                         judged.compared.clone(),
