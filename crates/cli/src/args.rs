@@ -12,6 +12,8 @@ mod ipsec;
 mod keyblock;
 pub mod mac;
 pub mod openpgp;
+#[cfg(test)]
+mod pages;
 pub mod payment;
 pub mod pgp;
 pub mod pin;

@@ -15,6 +15,7 @@ mod officers;
 mod openpgp;
 mod payments;
 mod pin;
+mod readme;
 mod roles;
 mod served;
 mod tenants;
