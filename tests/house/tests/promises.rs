@@ -8,7 +8,7 @@ use std::fs;
 const LIST: &str = "docs/project/promises.md";
 
 /// Pages that are generated, or lists themselves: no sentences are drawn from them.
-const NOT_DRAWN: &[&str] = &["promises.md", "status.md", "verbs.md"];
+const NOT_DRAWN: &[&str] = &["promises.md", "status.md", "evidence.md", "unconfirmed.md", "verbs.md"];
 
 /// A row of the list.
 struct Promise {
@@ -138,6 +138,43 @@ fn each_test_that_holds_a_promise_exists() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_row_of_the_evidence_names_what_is_there() {
+    let page = fs::read_to_string(root().join("docs/project/evidence.md")).unwrap();
+    let (_, table) = page.split_once("|---|---|\n").expect("a table of parts and what shows them");
+    let (mut rows, mut wrong) = (0, Vec::new());
+    for line in table.lines().take_while(|line| line.starts_with("| ")) {
+        rows += 1;
+        let (_, shown_by) = line.rsplit_once(" | ").unwrap_or_else(|| panic!("two cells: {line}"));
+        let paths = quoted(shown_by).into_iter().filter(|name| !name.contains([' ', '*', ':']));
+        let paths: Vec<&str> = paths.filter(|name| name.contains('/')).collect();
+        wrong.extend(
+            paths
+                .iter()
+                // A file that is named beside a folder lies in it, or in the tests of the same room.
+                .filter(|path| !root().join(path).exists() && !is_below_one_of(&paths, path))
+                .map(|path| format!("{path}: {line:.60}")),
+        );
+        if paths.is_empty()
+            && !["make bench", "cryptand bench", "deny.toml"].iter().any(|by| shown_by.contains(by))
+        {
+            wrong.push(format!("nothing is named: {line:.60}"));
+        }
+    }
+    assert!(rows > 80, "{rows} rows were read");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether the path goes on from one of these, or from the folder that one of these lies in.
+fn is_below_one_of(paths: &[&str], path: &str) -> bool {
+    paths.iter().filter(|base| root().join(base).exists()).any(|base| {
+        let base = root().join(base);
+        base.ancestors()
+            .take(4)
+            .any(|folder| ["", "src", "tests"].iter().any(|below| folder.join(below).join(path).exists()))
+    })
 }
 
 /// Whether the source has a test of this name.
