@@ -13,6 +13,7 @@ mod names;
 mod pages;
 mod programs;
 mod promises;
+mod prose;
 mod role_table;
 mod verb_table;
 mod workflows;

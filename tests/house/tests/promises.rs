@@ -47,7 +47,7 @@ fn quoted(cell: &str) -> Vec<&str> {
 
 /// Sentences of a page that have at least so many words: of paragraphs and list items, not of headings, tables and
 /// code.
-fn sentences(text: &str, words_min: usize) -> Vec<String> {
+pub fn sentences(text: &str, words_min: usize) -> Vec<String> {
     let mut blocks = vec![String::new()];
     let mut is_code = false;
     for line in text.lines() {

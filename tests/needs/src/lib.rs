@@ -78,13 +78,15 @@ pub enum Need {
     Descriptors,
     /// Wireshark's tshark 4.0, Debian's package, unpacked by `scripts/need test`.
     Tshark,
+    /// Debian's hunspell with its British dictionary, unpacked by `scripts/need test`.
+    Speller,
     /// Two processors that this process may use.
     TwoProcessors,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -105,6 +107,7 @@ impl Need {
         Self::Scapy,
         Self::Descriptors,
         Self::Tshark,
+        Self::Speller,
         Self::TwoProcessors,
     ];
 
@@ -131,6 +134,7 @@ impl Need {
             Self::Scapy => "scapy",
             Self::Descriptors => "descriptors",
             Self::Tshark => "tshark",
+            Self::Speller => "speller",
             Self::TwoProcessors => "processors",
         }
     }
@@ -158,7 +162,8 @@ impl Need {
             | Self::Tun
             | Self::Scapy
             | Self::Descriptors
-            | Self::Tshark => true,
+            | Self::Tshark
+            | Self::Speller => true,
         }
     }
 }
