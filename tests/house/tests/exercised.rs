@@ -1,4 +1,4 @@
-//! Every row of docs/reference/verbs.md has a test: each keyword of a verb and each refusal that its page names is
+//! Every row of docs/reference/verbs has a test: each keyword of a verb and each refusal that its page names is
 //! asserted by a test of `crates/cca`. `tests/requests/src/exercised.rs` says how what they assert is known.
 
 use house_tests::exercised::{Exercised, exercised};

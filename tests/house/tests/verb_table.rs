@@ -1,4 +1,5 @@
-//! docs/reference/verbs.md is generated from the verb table; this test compares the two.
+//! docs/reference/verbs.md and the pages of families beside it are generated from the verb table; these tests compare
+//! them.
 //! `CRYPTAND_BLESS=1 cargo test --release -p house-tests --test all verb_table` regenerates it.
 
 use house_tests::{keywords, root};
@@ -6,12 +7,82 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
 use wire::uses::Uses;
-use wire::verb::{Audit, Class, Direction, Executor, Kind, Length, Null, Role, TABLE, Verb};
+use wire::verb::{Audit, Class, Direction, Entry, Executor, Kind, Length, Null, Role, TABLE, Verb};
+
+/// What writes the pages anew.
+const BLESSED_BY: &str = "-p house-tests --test all verb_table";
+
+/// Families of verbs in the order of the index: the file of `crates/wire/src/verb/rows` that has their rows, and what
+/// they are about.
+const FAMILIES: &[(&str, &str)] = &[
+    ("cipher", "Ciphers"),
+    ("mac", "Message authentication codes"),
+    ("hash", "Hashes and conversions"),
+    ("signature", "Signatures"),
+    ("random", "Random numbers"),
+    ("key", "Symmetric keys"),
+    ("token", "Tokens of symmetric keys"),
+    ("variable", "Tokens of variable length"),
+    ("attribute", "Tests, restrictions and translations of keys"),
+    ("pka", "RSA and elliptic-curve keys"),
+    ("agreement", "Key agreement"),
+    ("exchange", "Keys under key-encrypting keys"),
+    ("transport", "Keys under RSA and AES keys"),
+    ("key_block", "Key blocks"),
+    ("pin", "PINs and card verification values"),
+    ("pin2", "PINs under AES keys"),
+    ("derived", "Keys of transactions"),
+    ("chip", "Chip cards"),
+    ("format_preserving", "Format-preserving encryption"),
+    ("record", "Key records"),
+    ("administration", "Queries"),
+    ("clear", "Clear RSA keys, and the empty verb"),
+];
+
+/// The name of a family's page.
+fn file_of(family: &str) -> String {
+    format!("{}.md", family.replace('_', "-"))
+}
+
+/// The rows of each family, in the order of the table.
+fn families() -> Vec<(&'static str, &'static str, Vec<&'static Entry>)> {
+    let mut left: HashSet<&str> = TABLE.iter().map(|entry| entry.name).collect();
+    let families = FAMILIES.iter().map(|&(family, title)| {
+        let path = root().join(format!("crates/wire/src/verb/rows/{family}.rs"));
+        let rows = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let is_here = |name: &str| rows.contains(&format!(" {} = 0x", name.replace('-', "_")));
+        let entries: Vec<_> = TABLE.iter().filter(|entry| is_here(entry.name)).collect();
+        assert!(!entries.is_empty(), "{family} has no verbs");
+        for entry in &entries {
+            assert!(left.remove(entry.name), "{} is in two families", entry.name);
+        }
+        (family, title, entries)
+    });
+    let families = families.collect();
+    assert!(left.is_empty(), "in no family of FAMILIES: {left:?}");
+    families
+}
 
 #[test]
 fn the_page_of_verbs_is_that_of_the_table() {
     let path = root().join("docs/reference/verbs.md");
-    needs::assert_committed(&path, &page(), "-p house-tests --test all verb_table");
+    needs::assert_committed(&path, &index(), BLESSED_BY);
+}
+
+#[test]
+fn each_family_of_verbs_has_its_page() {
+    let folder = root().join("docs/reference/verbs");
+    if needs::is_blessed() {
+        fs::create_dir_all(&folder).unwrap();
+    }
+    for (family, title, entries) in families() {
+        needs::assert_committed(&folder.join(file_of(family)), &page(title, &entries), BLESSED_BY);
+    }
+    let named: HashSet<String> = FAMILIES.iter().map(|(family, _)| file_of(family)).collect();
+    for found in fs::read_dir(&folder).unwrap() {
+        let name = found.unwrap().file_name().into_string().unwrap();
+        assert!(named.contains(&name), "docs/reference/verbs/{name} is of no family: delete it");
+    }
 }
 
 const PURPOSES: &str = "\
@@ -124,11 +195,28 @@ fn allowed(uses: Uses) -> String {
     names.join(" and ")
 }
 
-fn page() -> String {
+/// The page that all others are reached from.
+fn index() -> String {
     let mut text = String::from(
-        "# Verbs\n\nGenerated from the verb table (`crates/wire/src/verb/rows`). Parameters follow `return_code`, `reason_code`,\n\
-         `exit_data_length` and `exit_data`; `in`, `out` and `in/out` are seen from the verb. A *pure* verb may be sent again\n\
-         if the card that took it died; a *once* verb never is. *Audited* marks verbs whose calls belong in an audit log.\n\n\
+        "# Verbs\n\nGenerated from the verb table (`crates/wire/src/verb/rows`), as are the pages of families. What a key is kept from stands\n\
+         [below](#what-a-key-is-kept-from).\n\n| family | verbs |\n|---|---|\n",
+    );
+    for (family, title, entries) in families() {
+        let file = file_of(family);
+        let verbs: Vec<_> = entries
+            .iter()
+            .map(|entry| {
+                let blank = if entry.entry_point.is_empty() { "" } else { " " };
+                format!("[{name}](verbs/{file}#{name}){blank}{}", entry.entry_point, name = entry.name)
+            })
+            .collect();
+        let _ = writeln!(text, "| [{title}](verbs/{file}) | {} |", verbs.join(", "));
+    }
+    text.push_str(
+        "\n## How to read a page\n\n\
+         Parameters follow `return_code`, `reason_code`, `exit_data_length` and `exit_data`; `in`, `out` and `in/out` are seen from the verb.\n\
+         A *pure* verb may be sent again if the card that took it died; a *once* verb never is. *Audited* marks verbs whose calls belong in\n\
+         an audit log.\n\n\
          A role needs the *point* of a verb to call it ([roles.md](roles.md)), and with a keyword the points in its row too. Keywords of one row\n\
          belong to one group, of which *one*, or *at most one*, is given; what stands before \"unless\" is meant where none is. Those that\n\
          are not served have the codes that they are refused with, and why.\n\n",
@@ -139,11 +227,19 @@ fn page() -> String {
         let _ = writeln!(
             text,
             "**Key types that no verb uses.** CSNBKGN generates keys of these types, and records keep them, but no verb of this table works with\n\
-         them: CSNBKYT shows their check value, and CSNBKTC puts them under a new master key. {}.\n",
+         them: CSNBKYT shows their check value, and CSNBKTC puts them under a new master key. {}.",
             unused.join(", ")
         );
     }
-    for entry in TABLE {
+    text
+}
+
+/// The page of one family.
+fn page(title: &str, entries: &[&Entry]) -> String {
+    let mut text = format!(
+        "# {title}\n\nGenerated from the verb table. [verbs.md](../verbs.md#how-to-read-a-page) says how to read it, and lists the other families.\n\n"
+    );
+    for entry in entries {
         let class = if entry.class == Class::Pure { "pure" } else { "once" };
         let executor = match entry.executor {
             Executor::Coprocessor => "coprocessor",
