@@ -1,7 +1,8 @@
 //! docs/project/promises.md names what holds each promise: its words stand in the pages, its tests exist, and no
-//! sentence that must have a row lacks one.
+//! sentence that must have a row lacks one. It names where attacks are mounted, too, at each door of SECURITY.md.
 
 use house_tests::{root, sources};
+use std::collections::BTreeSet;
 use std::fs;
 
 /// The page that lists them.
@@ -27,7 +28,7 @@ fn promises() -> Vec<Promise> {
         }
         let Some(cells) = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")) else { continue };
         let (words, held_by) = cells.split_once(" | ").unwrap_or_else(|| panic!("two cells: {line}"));
-        if words != "words" && !page.is_empty() {
+        if words != "words" && page.ends_with(".md") {
             rows.push(Promise { page: page.clone(), words: words.to_owned(), held_by: held_by.to_owned() });
         }
     }
@@ -111,33 +112,74 @@ fn the_words_of_each_promise_stand_in_its_page() {
 
 #[test]
 fn each_test_that_holds_a_promise_exists() {
+    let promises = promises();
+    let wrong: Vec<String> =
+        promises.iter().flat_map(|promise| wrong_tests(&promise.words, &promise.held_by)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is wrong with a cell that names tests: one that does not exist, or none at all.
+fn wrong_tests(row: &str, cell: &str) -> Vec<String> {
     let mut wrong = Vec::new();
-    for Promise { words, held_by, .. } in promises() {
-        if held_by.starts_with("none: ") {
-            continue;
-        }
-        let (mut text, mut holds) = (String::new(), false);
-        for name in quoted(&held_by) {
-            if name.contains('/') {
-                let path = root().join(name);
-                match fs::read_to_string(&path) {
-                    Ok(read) => text = read,
-                    Err(_) if path.is_dir() => text.clear(),
-                    Err(error) => wrong.push(format!("{words}: {name}: {error}")),
-                }
-                // A folder, and a program with a harness of its own, hold by themselves.
-                holds |= path.is_dir() || text.contains("\nfn main() {");
-            } else if is_test(&text, name) {
-                holds = true;
-            } else {
-                wrong.push(format!("{words}: no test {name}"));
+    if cell.starts_with("none: ") {
+        return wrong;
+    }
+    let (mut text, mut holds) = (String::new(), false);
+    for name in quoted(cell) {
+        if name.contains('/') {
+            let path = root().join(name);
+            match fs::read_to_string(&path) {
+                Ok(read) => text = read,
+                Err(_) if path.is_dir() => text.clear(),
+                Err(error) => wrong.push(format!("{row}: {name}: {error}")),
             }
-        }
-        if !holds {
-            wrong.push(format!("{words}: no test is named"));
+            // A folder, and a program with a harness of its own, hold by themselves.
+            holds |= path.is_dir() || text.contains("\nfn main() {");
+        } else if is_test(&text, name) {
+            holds = true;
+        } else {
+            wrong.push(format!("{row}: no test {name}"));
         }
     }
+    if !holds {
+        wrong.push(format!("{row}: no test is named"));
+    }
+    wrong
+}
+
+/// The cells of the table under a heading, without its head.
+fn table(page: &str, heading: &str, columns: usize) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(root().join(page)).unwrap();
+    let (_, rest) =
+        text.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no {heading} in {page}"));
+    let rows = rest.lines().take_while(|line| !line.starts_with("## "));
+    let rows = rows.filter_map(|line| line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")));
+    let rows: Vec<Vec<String>> =
+        rows.skip(1).map(|row| row.split(" | ").map(str::to_owned).collect()).collect();
+    for row in &rows {
+        assert_eq!(row.len(), columns, "{page}: {row:?}");
+    }
+    rows
+}
+
+#[test]
+fn each_door_has_attacks_and_each_attack_tests_that_exist() {
+    let attacks = table(LIST, "Attacks", 5);
+    let doors = |rows: &[Vec<String>]| rows.iter().map(|row| row[0].clone()).collect::<BTreeSet<_>>();
+    assert_eq!(doors(&attacks), doors(&table("SECURITY.md", "Doors", 3)));
+    let mut wrong = Vec::new();
+    for row in &attacks {
+        let [door, _, tried, works, stopped] = row.as_slice() else { unreachable!() };
+        let name = format!("{door}: {tried}");
+        if works != "the same" {
+            wrong.extend(wrong_tests(&name, works));
+        }
+        assert!(!stopped.starts_with("none"), "{name}: an attack is stopped by a test");
+        wrong.extend(wrong_tests(&name, stopped));
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let is_mounted = attacks.iter().filter(|row| !row[3].starts_with("none: ")).count();
+    assert!(2 * is_mounted > attacks.len(), "{is_mounted} of {} attacks are known to work", attacks.len());
 }
 
 #[test]
