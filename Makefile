@@ -11,7 +11,7 @@ PROCESSES := agent cli cryptand-sop daemon esp lab terminator ipsec-tests opencr
 	system-tests table-tests tls-tests twin-tests
 PROGRAMS_BUILT = $(CARGO) build --release --locked $(addprefix -p ,$(PROGRAMS))
 
-.PHONY: help build demo test test-rooms test-processes test-simulation test-levels test-all fuzz lint bless bench deb tarball image install uninstall clean
+.PHONY: help build demo test test-rooms test-processes test-simulation test-levels test-all fuzz lint bless bench deb tarball image release install uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,19 +22,29 @@ build: ## Build the programs into target/release
 	scripts/notices $(BIN)/NOTICES >/dev/null
 	scripts/wheel >/dev/null
 
-demo: build ## Build, start cards in a throw-away home, measure for two minutes, write a report
+# When it began, for what says how far it is.
+demo test test-all release: export CRYPTAND_BEGAN := $(shell date +%s)
+
+demo: ## Build, start cards in a throw-away home, measure for two minutes, write a report
+	@scripts/progress demo
+	@$(MAKE) --no-print-directory build
 	$(BIN)/cryptand report --quick --output target/demo
+	@scripts/progress --done demo
 
 # What tests did without is noted there, and counted at the end.
 test test-all: export CRYPTAND_TESTS_LACKED := $(CURDIR)/target/tests-lacked
 
 test: ## Build and run the whole test suite (about 50 minutes from a clean clone on two cores, 30 once built)
+	@scripts/progress test
 	@scripts/need test
 	@mkdir -p target && rm -f "$$CRYPTAND_TESTS_LACKED"
+	@scripts/progress programs
 	$(PROGRAMS_BUILT)
+	@scripts/progress workspace
 	$(CARGO) test --release --locked --workspace --no-fail-fast
 	$(MAKE) --no-print-directory test-simulation test-levels lint
 	@scripts/lacked
+	@scripts/progress --done test
 
 test-rooms: ## A part of it: rooms by themselves
 	@scripts/need test
@@ -47,12 +57,14 @@ test-processes: ## A part of it: rooms whose tests start programs
 	$(CARGO) test --release --locked --no-fail-fast $(addprefix -p ,$(PROCESSES))
 
 test-simulation: ## A part of it: the simulation from its seeds, and loom
+	@scripts/progress test-simulation
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/ipsec/loom/Cargo.toml
 	cd crates/sim && $(CARGO) test --release --locked && $(CARGO) run --release --locked -- --seeds 200 && \
 		$(CARGO) run --release --locked -- --from today --seeds 100
 
 test-levels: ## A part of it: the kernels as on machines with less
+	@scripts/progress test-levels
 	scripts/levels
 
 test-all: test ## The suite, then the long runs: Miri, aarch64, cards killed under load, 10,000 seeds of the simulation, fuzzing
@@ -63,6 +75,7 @@ fuzz: ## Fuzz every parser and border under coverage guidance, MINUTES=2 each un
 	scripts/fuzz "$(or $(MINUTES),2)" $(TARGETS)
 
 lint: ## Formatting, lints, the pages of the libraries, licences and known flaws of libraries
+	@scripts/progress lint
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	cd crates/sim && $(CARGO) fmt --check && $(CARGO) clippy --release --locked --all-targets -- -D warnings
@@ -93,6 +106,12 @@ deb: build ## A Debian package of it in target: apt-get install ./target/cryptan
 
 tarball: build ## What `make install` installs as target/cryptand-*.tar.xz, to be unpacked anywhere
 	scripts/tarball
+
+release: ## All of a version in target/release-VERSION: packages, images, notes, bill of materials, sums; KEY=WHO signs them
+	@scripts/progress release
+	@scripts/need deb
+	@$(MAKE) --no-print-directory build
+	@scripts/release $(if $(KEY),"$(KEY)")
 
 image: build ## Two OCI images in target/cryptand*.oci.tar: file commands, and a development home; podman load -i FILE
 	scripts/image

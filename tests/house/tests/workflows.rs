@@ -1,5 +1,5 @@
 //! What hosted runners do is what a person's commands do: every piece of `make test` has a job, and every piece of
-//! `scripts/test-all`.
+//! `scripts/test-all`; a tag is built by `make release`.
 
 use house_tests::{root, sources};
 use std::collections::BTreeSet;
@@ -64,4 +64,26 @@ fn each_piece_of_the_long_runs_has_a_job_at_night() {
     let nonsense = Command::new(root().join("scripts/test-all")).arg("nonsense").output().unwrap();
     assert_eq!(nonsense.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&nonsense.stderr).contains("no piece is called nonsense"));
+}
+
+#[test]
+fn a_tag_is_built_as_a_release_is_by_hand_if_it_has_the_versions_name() {
+    let workflow = text(".github/workflows/release.yml");
+    let order = [
+        "tags: [\"v*\"]",
+        "= \"$GITHUB_REF_NAME\"",
+        "make release ${key",
+        "gh release create \"$GITHUB_REF_NAME\" --draft",
+    ];
+    let places: Vec<_> =
+        order.iter().map(|step| workflow.find(step).unwrap_or_else(|| panic!("{step}"))).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(recipe(&text("Makefile"), "release").contains("scripts/release"));
+    // Each part that `make test` has says that it begins.
+    let listed = text("scripts/progress");
+    let (_, parts) = listed.split_once("\nparts=(").unwrap();
+    let makefile = text("Makefile");
+    for part in parts.split(')').next().unwrap().split(' ') {
+        assert_eq!(makefile.matches(&format!("\t@scripts/progress {part}\n")).count(), 1, "{part}");
+    }
 }
