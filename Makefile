@@ -11,7 +11,7 @@ PROCESSES := agent cli cryptand-sop daemon esp lab terminator ipsec-tests opencr
 	system-tests table-tests tls-tests twin-tests
 PROGRAMS_BUILT = $(CARGO) build --release --locked $(addprefix -p ,$(PROGRAMS))
 
-.PHONY: help build demo test test-rooms test-processes test-simulation test-levels test-all fuzz lint bless bench deb tarball image release install uninstall clean
+.PHONY: help build demo test test-rooms test-processes test-simulation test-levels test-all fuzz lint bless figures bench deb tarball image release install uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,7 +93,10 @@ bless: ## Write anew what tests make of the verb table, the points and the verbs
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca --test verbs uses
 	CRYPTAND_BLESS=1 $(CARGO) test --release --locked -p cca exercised
 
-bench: build ## Measure what docs/measured/performance.md states; writes target/performance.json. REV=COMMIT: beside that revision
+figures: build ## Write the pages of docs/measured/*.json, and say which parts are older than their code
+	$(BIN)/cryptand bench --pages .
+
+bench: build ## Measure what docs/measured/performance.md states, into docs/measured/KIND.json. REV=COMMIT: beside that revision
 	@scripts/need bench
 	$(CARGO) build --release --locked -q -p cca --example pin_passes
 	$(CARGO) build --release --locked -q -p ipsec --examples

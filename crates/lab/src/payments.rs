@@ -21,9 +21,8 @@ use crate::load::target::{Needs, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use packages::is_missing;
-pub(crate) use passes::{ALONE, UNIT as PASS_UNIT};
-pub(crate) use rates::{PUBLISHED, TRANSLATE, UNIT as RATE_UNIT};
+pub(crate) use passes::UNIT as PASS_UNIT;
+pub(crate) use rates::{TRANSLATE, UNIT as RATE_UNIT};
 
 /// A side works this many times as long as a side of an engine row.
 const LONGER: f64 = 5.0;
@@ -84,35 +83,23 @@ pub fn run(
     Ok(rows)
 }
 
-fn seconds(options: &Options) -> f64 {
+pub(crate) fn seconds(options: &Options) -> f64 {
     options.seconds * LONGER
 }
 
 /// The text above the rates.
-pub(crate) fn remark(options: &Options) -> String {
-    format!(
-        "## Payments\n\nOne card with {JOBS} requests outstanding, each under keys of its own; caller and card bound to a processor each. \
-         {} rounds of {} s for each side, in turn. *Beside*: other people's packages on the card's processor, one thread, the same cases with \
-         keys in the clear, prepared before (jPOS holds them under master keys of its own, in its process); their answers are compared \
-         with the card's, in each round. A ratio is the card's rate over theirs. AES DUKPT has no package that could be installed. \
-         Published: two cards of 2005.",
-        options.rounds,
-        seconds(options)
-    )
-}
+pub(crate) const REMARK: &str = "One card with 64 requests outstanding, each under keys of its own; caller and card bound to a processor each. Sides run \
+     in turn. Beside it stand other people's packages on the card's processor, one thread, the same cases with keys in the \
+     clear, prepared before (jPOS holds them under master keys of its own, in its process). Their answers are compared with \
+     the card's, in each round. AES DUKPT has no package that could be installed. Published: two cards of 2005.";
 
 /// The text above the rows of one request and of two cards.
-pub(crate) fn remark_alone(_: &Options) -> String {
-    "### One request alone, and two cards\n\nThe caller has a processor of its own, where there are two. Two cards and their caller share those of \
-     the machine."
-        .to_owned()
-}
+pub(crate) const REMARK_ALONE: &str = "## One request alone, and two cards\n\nThe caller has a processor of its own, where there are two. Two cards and their \
+     caller share those of the machine.";
 
 /// The text above the steps.
-pub(crate) fn remark_passes(_: &Options) -> String {
-    "### Time per pass\n\nThe verbs in process (`crates/cca/examples/pin_passes.rs`), on one processor, in batches of 64 requests with keys of their \
-     own, and of one, in the median of the batches. A pass is each step with the name of what is computed; the others are code between the passes. The last rows \
-     are what a card's processor takes for a request beyond these steps, with 64 outstanding: to take requests out of queues, check \
-     their rights and copy tokens and answers, and to wait for the caller."
-        .to_owned()
-}
+pub(crate) const REMARK_PASSES: &str = "## Time per pass\n\nThe verbs in process (`crates/cca/examples/pin_passes.rs`), on one processor, in batches of 64 \
+     requests with keys of their own, and of one, in the median of the batches. A pass is each step with the name of what is \
+     computed; the others are code between the passes. The last rows are what a card's processor takes for a request beyond \
+     these steps, with 64 outstanding: to take requests out of queues, check their rights and copy tokens and answers, and \
+     to wait for the caller.";

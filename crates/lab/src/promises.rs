@@ -8,17 +8,24 @@
 //! [`payments`] (a card beside open packages). The engine is measured at the level of this process and, by processes of
 //! this program held to them, at the levels below.
 
-mod page;
+pub mod data;
+mod kind;
+pub mod pages;
 mod plot;
 mod summary;
+mod terminal;
+pub mod tree;
 
 pub use crate::experiment::promise::{Measure, Options, Part, Promise};
-pub use page::{table, write};
+pub use terminal::table;
 
+use crate::experiment::groups;
 use crate::experiment::growth::Series;
 use crate::kit::machine;
 use crate::load::{LabError, helper};
+use crate::queues::promised::Effort;
 use crate::{cards, engine, faults, ipsec, openpgp, payments, queues, tls};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,8 +38,6 @@ pub struct Measures {
     pub load_before: f64,
     /// The options of the run.
     pub options: Options,
-    /// When the rows of unmeasured parts were written, in seconds since 1970; none if there are no such rows.
-    pub earlier_unix_seconds: Option<u64>,
 }
 
 impl std::ops::Deref for Measures {
@@ -47,6 +52,31 @@ impl std::ops::Deref for Measures {
 fn series() -> Vec<Series> {
     let of_cards = queues::promised::growth::SERIES.into_iter();
     of_cards.chain(tls::promised::growth::SERIES).chain(ipsec::promised::growth::SERIES).collect()
+}
+
+/// The most rounds of a row of a part, and the seconds that a side works in each.
+fn effort(part: Part, options: &Options) -> (usize, f64) {
+    let of_queues = |Effort { rounds, seconds }: Effort| (rounds, seconds);
+    let of_groups = |groups::Effort { rounds, seconds }: groups::Effort| (rounds, seconds);
+    match part {
+        Part::Engine | Part::Timing => (options.rounds, options.seconds),
+        Part::Cards => (cards::ROUNDS, cards::SECONDS),
+        Part::Rates | Part::Queues => of_queues(Effort::of(options)),
+        Part::Scale => of_queues(queues::promised::scale::effort(options)),
+        Part::Kills => (1, options.kill_seconds),
+        Part::Openpgp => (options.rounds.min(openpgp::promised::ROUNDS_MAX), options.seconds),
+        Part::Tls => of_groups(tls::promised::effort(options)),
+        Part::Ipsec => of_groups(ipsec::promised::effort(options)),
+        Part::Payments => (options.rounds, payments::seconds(options)),
+    }
+}
+
+/// Keeps what was measured in the file of this machine's kind below a folder, and writes the pages of all kinds.
+///
+/// # Errors
+/// [`LabError::Io`].
+pub fn write(measures: &Measures, folder: &Path) -> Result<(), LabError> {
+    pages::write(&data::keep(measures, folder)?, folder)
 }
 
 /// Runs the measures that the options ask for; `progress` is told the name of the next.
@@ -103,7 +133,7 @@ pub fn run(
     if stop.load(Ordering::Relaxed) {
         return Err(LabError::Interrupted);
     }
-    Ok(Measures { rows, load_before, options: options.clone(), earlier_unix_seconds: None })
+    Ok(Measures { rows, load_before, options: options.clone() })
 }
 
 #[cfg(test)]
@@ -125,7 +155,7 @@ mod tests {
             Measure::alone("start", "ms", &[60.0], Some(Promise::Below(50.0))),
             Measure::alone("memory", "MiB", &[10.0], None),
         ];
-        Measures { rows, load_before: 0.25, options: Options::default(), earlier_unix_seconds: None }
+        Measures { rows, load_before: 0.25, options: Options::default() }
     }
 
     #[test]
@@ -150,79 +180,48 @@ mod tests {
     }
 
     #[test]
-    fn measures_are_written_for_people_and_programs() {
-        let folder = tempfile::tempdir().unwrap();
-        write(&measures(), folder.path()).unwrap();
-        let json = fs::read_to_string(folder.path().join("target/performance.json")).unwrap();
-        let rows: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
-        assert_eq!(rows.len(), 3);
-        for key in ["case", "ours", "unit", "peer", "peer_value", "ratio"] {
-            assert!(rows[0].get(key).is_some(), "{key}");
-        }
+    fn measures_are_printed_for_people_and_programs() {
+        let text = table(&measures());
+        assert!(text.contains("400000 ops/s") && text.contains("400.000 of one PCIXCC"), "{text}");
+        assert!(text.contains("NOT KEPT"), "{text}");
+        let json = serde_json::to_string(&measures().rows).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Measure>>(&json).unwrap(), measures().rows);
-        let page = fs::read_to_string(folder.path().join("docs/measured/performance.md")).unwrap();
-        assert!(page.contains(
-            "| mac | 400000 ops/s | 300000 to 500000 | one PCIXCC | 1000 | 400.000 | > 300000: kept |"
-        ));
-        assert!(page.contains("**not kept**") && page.contains("Load before: 0.25"));
-        assert!(table(&measures()).contains("NOT KEPT"));
     }
 
     #[test]
-    fn one_part_alone_leaves_the_rows_of_the_others() {
+    fn a_share_of_the_ports_is_judged_on_any_machine() {
+        let row = Measure::alone("mac", "ops/s", &[90.0], Some(Promise::ShareAtLeast(0.8)));
+        assert!(!row.is_kept(), "no limit was measured");
+        assert!(table_of(row.clone()).contains("share of the ports >= 0.8: NOT KEPT, no limit was measured"));
+        let limited =
+            |value: f64| Measure { limit: Some(Limit { value, share: 90.0 / value }), ..row.clone() };
+        assert!(limited(100.0).is_kept() && !limited(200.0).is_kept());
+        assert!(table_of(limited(100.0)).contains("share of the ports >= 0.8: kept"));
+    }
+
+    fn table_of(row: Measure) -> String {
+        table(&Measures { rows: vec![row], load_before: 0.0, options: Options::default() })
+    }
+
+    #[test]
+    fn what_was_measured_is_kept_and_its_pages_are_written() {
         let folder = tempfile::tempdir().unwrap();
         write(&measures(), folder.path()).unwrap();
         let row = Measure { part: Part::Kills, ..Measure::alone("back", "ms", &[30.0], None) };
         let options = Options { only: Some(Part::Kills), ..Options::default() };
-        for _ in 0..2 {
-            let measures = Measures { rows: vec![row.clone()], options: options.clone(), ..measures() };
-            write(&measures, folder.path()).unwrap();
-        }
-        let json = fs::read_to_string(folder.path().join("target/performance.json")).unwrap();
-        let rows: Vec<Measure> = serde_json::from_str(&json).unwrap();
-        assert_eq!(
-            rows.iter().map(|row| row.case.as_str()).collect::<Vec<_>>(),
-            ["mac", "start", "memory", "back"]
-        );
-        let page = fs::read_to_string(folder.path().join("docs/measured/performance.md")).unwrap();
-        assert!(page.contains("the part Kills. The others are of an earlier run"));
-    }
-
-    #[test]
-    fn one_part_alone_leaves_a_page_whose_rows_are_not_at_hand() {
-        let folder = tempfile::tempdir().unwrap();
-        write(&measures(), folder.path()).unwrap();
-        let path = folder.path().join("docs/measured/performance.md");
-        let earlier = fs::read_to_string(&path).unwrap();
-        let other = |name: &str, value, ratio| Other { name: name.to_owned(), value, ratio, spread: None };
-        for rate in [70_000.0, 80_000.0] {
-            // Rows of the other parts are removed, as on a machine that never measured them.
-            fs::remove_file(folder.path().join("target/performance.json")).unwrap();
-            let row = Measure {
-                part: Part::Payments,
-                stretch: Some(75_000.0),
-                others: vec![
-                    other("psec 1", 3_000.0, 25.0),
-                    other("jPOS is missing: install it", 0.0, 0.0),
-                    other("published, two cards", 2_144.0, 35.0),
-                ],
-                ..Measure::alone("PIN", "ops/s", &[rate], Some(Promise::AtLeast(75_000.0)))
-            };
-            let options = Options { only: Some(Part::Payments), ..Options::default() };
-            write(&Measures { rows: vec![row], options, ..measures() }, folder.path()).unwrap();
-        }
-        let page = fs::read_to_string(&path).unwrap();
-        assert!(page.starts_with(earlier.trim_end()), "{page}");
-        assert_eq!(page.matches("\n## Payments\n\nMeasured by itself on ").count(), 1, "{page}");
-        assert!(page.contains("1 of 1 promises of this part are kept.\n"), "{page}");
-        let cells = "| 80000 ops/s | 80000 to 80000 | >= 75000: kept | 75000: reached | 2144 | psec 1: 3000, ratio 25.0; \
-                     jPOS is missing: install it |";
-        assert!(page.contains(cells) && !page.contains("70000"), "{page}");
+        write(&Measures { rows: vec![row], options, ..measures() }, folder.path()).unwrap();
+        let page = |name: &str| fs::read_to_string(folder.path().join("docs/measured").join(name)).unwrap();
+        assert!(page("kills.md").contains("| back | 30.0 ms (30.0 to 30.0) |"));
+        let cards = page("cards.md");
+        let line = "| mac | 400000 ops/s (300000 to 500000) | one PCIXCC 1000: 400.0 | > 300000: kept |";
+        assert!(cards.contains(line), "{cards}");
+        assert!(page("performance.md").contains("[kills](kills.md)"));
     }
 
     #[test]
     fn engine_rows_show_whom_they_are_judged_by() {
-        let other = |name: &str, ratio| Other { name: name.to_owned(), value: 1.0, ratio, spread: None };
+        let other =
+            |name: &str, ratio| Other { name: name.to_owned(), value: 1.0, ratio, ..Other::default() };
         let row = Measure {
             part: Part::Engine,
             level: "avx2".to_owned(),
@@ -233,12 +232,7 @@ mod tests {
         let judged = Measure { peer: "OpenSSL".to_owned(), ratio: Some(5.4321), ..row.clone() };
         let alone = Measure { peer: "OpenSSL".to_owned(), others: Vec::new(), ..row };
         let rows = vec![judged, alone, Measure::note("OpenSSL 3 is not here", "avx2")];
-        let text = table(&Measures {
-            rows,
-            load_before: 0.0,
-            options: Options::default(),
-            earlier_unix_seconds: None,
-        });
+        let text = table(&Measures { rows, load_before: 0.0, options: Options::default() });
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert!(lines[1].starts_with(&["The", "engine", "at", "level", "avx2:"]));
         assert_eq!(lines[2], ["operation", "engine", "OpenSSL", "AWS-LC", "ipsec-mb", "ports", "promised"]);

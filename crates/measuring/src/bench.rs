@@ -7,9 +7,14 @@ use std::path::PathBuf;
 /// `cryptand bench`.
 #[derive(Args, Debug)]
 pub struct Bench {
-    /// Write target/performance.json and docs/measured/performance.md below this folder
+    /// Keep the parts in docs/measured/KIND.json below this folder, KIND being that of this processor, and write the
+    /// pages of all kinds there
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub write: Option<PathBuf>,
+    /// Measure nothing: write the pages of docs/measured/*.json below this folder, and print which parts are older than
+    /// their code
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "write")]
+    pub pages: Option<PathBuf>,
     /// Only this part
     #[arg(long, value_name = "PART")]
     pub only: Option<BenchPart>,

@@ -54,21 +54,18 @@ struct Row {
     /// a time, or `openssl-rsa` and a size for OpenSSL's generation of a key. Empty for no peer. With a peer the other
     /// build is left out.
     beside: String,
-    /// The promise: `>=` or `<` and a figure, or `x>=` and a ratio to the peer. Empty if the figure is stated without a
-    /// promise.
+    /// `x>=` and the ratio to the peer that is promised, or the figure hoped for. Empty for neither.
     promise: String,
     bound: String,
 }
 
 impl Row {
     fn promise(&self) -> Option<Promise> {
-        if let Some(ratio) = self.promise.strip_prefix("x>=") {
-            return ratio.parse().map(Promise::RatioAtLeast).ok();
-        }
-        match self.promise.strip_prefix(">=") {
-            Some(least) => least.parse().map(Promise::AtLeast).ok(),
-            None => self.promise.strip_prefix('<')?.parse().map(Promise::Below).ok(),
-        }
+        self.promise.strip_prefix("x>=")?.parse().map(Promise::RatioAtLeast).ok()
+    }
+
+    fn stretch(&self) -> Option<f64> {
+        self.promise.parse().ok()
     }
 }
 
@@ -171,7 +168,7 @@ impl Effort<'_> {
             let name = if row.beside.starts_with(OPENSSL_RSA) { "OpenSSL" } else { "engine, clear key" };
             Measure::compared(&row.case, unit, name, compare(&ours, &peers), row.promise())
         };
-        Ok(Measure { bound: row.bound.clone(), ..measure })
+        Ok(Measure { bound: row.bound.clone(), stretch: row.stretch(), ..measure })
     }
 
     /// The rate of a row's peer, on the processor that the card has.
@@ -232,6 +229,7 @@ fn before(ours: &[f64], other: &[f64]) -> Vec<Other> {
         value: compared.peer.median,
         ratio: compared.ratio.median,
         spread,
+        ratio_spread: Some((compared.ratio.min, compared.ratio.max)),
     });
     row.into_iter().collect()
 }
@@ -251,7 +249,8 @@ mod tests {
     #[test]
     fn every_row_can_be_measured_and_says_what_it_promises() {
         for row in rows() {
-            assert_eq!(row.promise().is_some(), !row.promise.is_empty(), "{}", row.case);
+            let says = row.promise().is_some() || row.stretch().is_some();
+            assert_eq!(says, !row.promise.is_empty(), "{}", row.case);
             let is_ratio = matches!(row.promise(), Some(Promise::RatioAtLeast(_)));
             assert!(!is_ratio || !row.beside.is_empty(), "{}: a ratio to nothing", row.case);
             row.operation.parse::<Operation>().expect("the operation of a row");

@@ -4,12 +4,21 @@ use super::{Failure, interrupt, print, print_json};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::promises::Options;
 use measuring::{Bench, BenchPart};
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 const TICK: Duration = Duration::from_millis(120);
 
 /// Runs the measures, prints them, and writes the files asked for; fails if a promise is not kept.
 pub fn run(bench: &Bench) -> Result<(), Failure> {
+    if let Some(folder) = &bench.pages {
+        return pages(folder);
+    }
+    if bench.write.is_some() && bench.filter.is_some() {
+        let text = "--write keeps whole parts: leave out --filter, or name a part with --only";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let stop = interrupt()?;
     let spinner = ProgressBar::new_spinner();
     spinner.set_style(
@@ -37,6 +46,33 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
     match measures.iter().filter(|measure| !measure.is_kept()).count() {
         0 => Ok(()),
         count => Err(Failure::NotKept(count)),
+    }
+}
+
+/// Writes the pages of what was measured, and prints which parts are older than their code.
+fn pages(folder: &Path) -> Result<(), Failure> {
+    let kinds = lab::promises::data::read_all(folder)?;
+    if kinds.is_empty() {
+        let folder = folder.join(lab::promises::data::FOLDER);
+        return Err(Failure::Usage(format!(
+            "{} has no file of a kind of processor: `cryptand bench --write DIR` makes one",
+            folder.display()
+        )));
+    }
+    lab::promises::pages::write(&kinds, folder)?;
+    write_block(&folder.join("README.md"), &kinds)?;
+    let older = lab::promises::tree::older(folder, &kinds);
+    print(&older.into_iter().map(|line| line + "\n").collect::<String>())
+}
+
+/// Writes the figures of a page anew; a page that is not there, or has no block of figures, is left.
+fn write_block(path: &Path, kinds: &[lab::promises::data::ProcessorKind]) -> Result<(), Failure> {
+    let Ok(text) = fs::read_to_string(path) else { return Ok(()) };
+    match lab::promises::pages::with_block(&text, kinds) {
+        Some(made) if made != text => {
+            fs::write(path, made).map_err(Failure::io(format!("write {}", path.display())))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -49,13 +49,16 @@ impl Stage<'_> {
         );
         let (scale, unit) = if in_bytes { (1e-6, "MB/s") } else { (1.0, "ops/s") };
         let scaled = |rates: &[f64]| rates.iter().map(|rate| rate * scale).collect::<Vec<f64>>();
-        let (promise, stretch) = row.promise_at(self.level);
-        let mut measure = Measure::alone(row.case, unit, &scaled(ours), promise.map(Promise::RatioAtLeast));
-        let ratio = |peer: &[f64]| median(&ours.iter().zip(peer).map(|(a, b)| a / b).collect::<Vec<_>>());
+        let limit = self.ports.limit(row.work, self.level);
+        let (promise, stretch) = row.promise_at(self.level, limit.is_some());
+        let mut measure = Measure::alone(row.case, unit, &scaled(ours), promise);
+        let ratios = |peer: &[f64]| ours.iter().zip(peer).map(|(a, b)| a / b).collect::<Vec<f64>>();
         for (name, peer) in names.iter().zip(&rates[1..]) {
             let spread = Summary::of(&scaled(peer)).map(|summary| (summary.min, summary.max));
-            let value = median(&scaled(peer));
-            measure.others.push(Other { name: (*name).to_owned(), value, ratio: ratio(peer), spread });
+            let (value, ratios) = (median(&scaled(peer)), ratios(peer));
+            let ratio_spread = Summary::of(&ratios).map(|summary| (summary.min, summary.max));
+            let name = (*name).to_owned();
+            measure.others.push(Other { name, value, ratio: median(&ratios), spread, ratio_spread });
         }
         // Of the single-stream libraries, the best leaves the smallest ratio.
         let eligible = measure.others.iter().filter(|other| match row.against {
@@ -71,14 +74,14 @@ impl Stage<'_> {
                     (judge.name, Some(judge.value), Some(judge.ratio));
             }
             // A missing peer is named all the same: the tables say that it is missing.
-            None if promise.is_some() => {
+            None if promise.is_some_and(Promise::is_ratio) => {
                 measure.peer = if row.against == Against::IpsecMb { IPSEC_MB } else { OPENSSL }.to_owned();
             }
             None => {}
         }
         measure.stretch = stretch;
         (measure.part, measure.level) = (Part::Engine, self.level.name().to_owned());
-        measure.limit = self.ports.limit(row.work, self.level).map(|limit| {
+        measure.limit = limit.map(|limit| {
             let value = limit * scale;
             Limit { value, share: measure.ours / value }
         });

@@ -119,8 +119,8 @@ pub(crate) fn row(
     let others = workers(runs).map(|(name, _, in_use)| Other {
         name: format!("{name}: processor seconds a second"),
         value: median(&in_use),
-        ratio: 0.0,
         spread: Summary::of(&in_use).map(|summary| (summary.min, summary.max)),
+        ..Other::default()
     });
     let row = Measure { others: others.collect(), ..Measure::alone(case, unit, &rates, None) };
     let row = row.bounded_by(bound(runs, processors));

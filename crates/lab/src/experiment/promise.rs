@@ -42,7 +42,8 @@ pub struct Measure {
 }
 
 /// Another library in a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Other {
     /// Name and version of the library.
     pub name: String,
@@ -52,6 +53,8 @@ pub struct Other {
     pub ratio: f64,
     /// Smallest and largest run of the library.
     pub spread: Option<(f64, f64)>,
+    /// The smallest and the largest ratio of a round; none if rounds were not kept.
+    pub ratio_spread: Option<(f64, f64)>,
 }
 
 /// A port limit.
@@ -71,12 +74,34 @@ pub enum Promise {
     RatioAtLeast(f64),
     /// The ratio is at most this.
     RatioAtMost(f64),
+    /// Our share of the limit of the ports is at least this.
+    ShareAtLeast(f64),
     /// Our figure is at least this.
     AtLeast(f64),
     /// Our figure is above this.
     Above(f64),
     /// Our figure is below this.
     Below(f64),
+}
+
+impl Promise {
+    /// Whether a figure, its ratio to the peer, and its limit keep the promise. A promised ratio whose peer is missing
+    /// is not kept, and neither is a share of a limit that was not measured.
+    pub fn is_kept(self, ours: f64, ratio: Option<f64>, limit: Option<Limit>) -> bool {
+        match self {
+            Self::RatioAtLeast(least) => ratio.is_some_and(|ratio| ratio >= least),
+            Self::RatioAtMost(most) => ratio.is_some_and(|ratio| ratio <= most),
+            Self::ShareAtLeast(least) => limit.is_some_and(|limit| limit.share >= least),
+            Self::AtLeast(least) => ours >= least,
+            Self::Above(bound) => ours > bound,
+            Self::Below(bound) => ours < bound,
+        }
+    }
+
+    /// Whether it is about the ratio to a peer.
+    pub fn is_ratio(self) -> bool {
+        matches!(self, Self::RatioAtLeast(_) | Self::RatioAtMost(_))
+    }
 }
 
 /// Default of [`Options::kill_seconds`], in seconds.
@@ -204,13 +229,6 @@ impl Measure {
 
     /// Whether the promise is kept; true without a promise. A promised ratio whose peer is missing is not kept.
     pub fn is_kept(&self) -> bool {
-        match self.promise {
-            None => true,
-            Some(Promise::RatioAtLeast(least)) => self.ratio.is_some_and(|ratio| ratio >= least),
-            Some(Promise::RatioAtMost(most)) => self.ratio.is_some_and(|ratio| ratio <= most),
-            Some(Promise::AtLeast(least)) => self.ours >= least,
-            Some(Promise::Above(bound)) => self.ours > bound,
-            Some(Promise::Below(bound)) => self.ours < bound,
-        }
+        self.promise.is_none_or(|promise| promise.is_kept(self.ours, self.ratio, self.limit))
     }
 }

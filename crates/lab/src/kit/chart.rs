@@ -39,8 +39,6 @@ pub(crate) enum Ink {
     Software,
     /// Another library.
     Peer,
-    /// The promised figure.
-    Promise,
 }
 
 impl Ink {
@@ -58,7 +56,6 @@ impl Ink {
             Self::OursSecond => "ours2",
             Self::Software => "soft",
             Self::Peer => "peer",
-            Self::Promise => "bad",
         }
     }
 }

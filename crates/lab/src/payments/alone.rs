@@ -48,10 +48,13 @@ pub(super) fn one(target: &mut Target, effort: Effort<'_>) -> Result<Vec<Measure
             python
         });
     }
-    let promise = |nanoseconds| Some(Promise::Below(nanoseconds));
-    let rust = Measure::alone(ALONE_RUST, MEDIAN, &rust_ns, promise(RUST_NS));
+    let hoped = |case: &str, runs: &[f64], nanoseconds| Measure {
+        stretch: Some(nanoseconds),
+        ..Measure::alone(case, MEDIAN, runs, None)
+    };
+    let rust = hoped(ALONE_RUST, &rust_ns, RUST_NS);
     let python = match python {
-        Ok(_) => Measure::alone(ALONE_PYTHON, MEDIAN, &python_ns, promise(PYTHON_NS)),
+        Ok(_) => hoped(ALONE_PYTHON, &python_ns, PYTHON_NS),
         Err(LabError::Interrupted) => return Err(LabError::Interrupted),
         // A promise that could not be measured counts as not kept.
         Err(why) => {

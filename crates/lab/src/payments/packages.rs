@@ -48,11 +48,6 @@ pub(super) const BESIDE: [(&str, By, &[&str]); 13] = [
     ("ff1", By::Java, &["bcprov"]),
 ];
 
-/// Whether the name is that of a missing package.
-pub(crate) fn is_missing(name: &str) -> bool {
-    name.contains(MISSING)
-}
-
 /// The running processes of packages.
 pub(super) struct Packages {
     python: Option<Process>,

@@ -98,7 +98,7 @@ fn rows_of(operation: &str, lines: &[Line], taken: &Taken) -> Vec<Measure> {
     let (all, all_alone) = (sums(&many), sums(&one));
     let row = |step: &str, runs: &[f64], alone: &[f64]| {
         let measure = Measure::alone(&format!("{operation}: {step}"), UNIT, runs, None);
-        let alone = Other { name: ALONE.to_owned(), value: median(alone), ratio: 0.0, spread: None };
+        let alone = Other { name: ALONE.to_owned(), value: median(alone), ..Other::default() };
         Measure { others: vec![alone], ..measure.beside("all steps", median(&all)) }
     };
     let mut out: Vec<Measure> = many

@@ -26,7 +26,7 @@ const WARMS: f64 = 2.0;
 pub(super) struct Row {
     pub case: String,
     pub operation: Operation,
-    /// Requests a second at least; none where the figure is stated only.
+    /// The ratio to the first package that is promised; none where there is no package.
     promise: Option<f64>,
     /// The figure that is hoped for, in requests a second.
     stretch: Option<f64>,
@@ -98,10 +98,10 @@ fn measured(
         }
     }
     let others: Vec<Other> = sides.iter().map(|(side, theirs)| other(&side.name, &ours, theirs)).collect();
-    let measure = Measure::alone(&row.case, UNIT, &ours, row.promise.map(Promise::AtLeast));
+    let measure = Measure::alone(&row.case, UNIT, &ours, row.promise.map(Promise::RatioAtLeast));
     let published = row.published.map(|value| {
         let ratio = measure.ours / value;
-        Other { name: PUBLISHED.to_owned(), value, ratio, spread: None }
+        Other { name: PUBLISHED.to_owned(), value, ratio, ..Other::default() }
     });
     let peer = others.iter().find(|other| other.value > 0.0);
     let measure = Measure {
@@ -123,11 +123,13 @@ fn card(target: &mut Target, workload: &Workload, name: &str, taken: &mut Taken)
 
 /// A package in a row. A missing package has figures of 0, and what to install in its name.
 fn other(name: &str, ours: &[f64], theirs: &[f64]) -> Other {
+    let ratio = compare(ours, theirs).map(|compared| compared.ratio);
     Other {
         name: name.to_owned(),
         value: median(theirs),
-        ratio: compare(ours, theirs).map_or(0.0, |compared| compared.ratio.median),
+        ratio: ratio.map_or(0.0, |ratio| ratio.median),
         spread: Summary::of(theirs).map(|summary| (summary.min, summary.max)),
+        ratio_spread: ratio.map(|ratio| (ratio.min, ratio.max)),
     }
 }
 
@@ -141,7 +143,9 @@ mod tests {
         let operations: HashSet<String> = rows().map(|row| row.operation.to_string()).collect();
         assert_eq!(operations.len(), rows().count());
         assert!(rows().all(|row| matches!(row.operation, Operation::Payment(_))));
-        assert!(rows().all(|row| row.stretch.is_none_or(|stretch| Some(stretch) > row.promise)));
+        let is_beside =
+            |row: &Row| BESIDE.iter().any(|(operation, ..)| row.operation.to_string() == *operation);
+        assert!(rows().all(|row| row.promise.is_none() || is_beside(&row)), "a ratio has another side");
         for (operation, ..) in BESIDE {
             assert!(operations.contains(operation), "{operation}");
         }

@@ -18,7 +18,6 @@ mod unequal;
 
 pub(crate) use full::isolated_case;
 pub(crate) use groups::Groups;
-pub(crate) use poll::{CALLER, CARD};
 
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::kit::machine::processors_online;

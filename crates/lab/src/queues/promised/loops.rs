@@ -73,7 +73,8 @@ pub(super) fn empty(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measur
     })?;
     let (looped, tickets): (Vec<f64>, Vec<f64>) = rounds.into_iter().unzip();
     let case = format!("empty verbs through one card, {JOBS} jobs");
-    let row = Measure::alone(&format!("{case}, event loop"), "ops/s", &looped, Some(Promise::AtLeast(2.5e6)));
+    let row = Measure::alone(&format!("{case}, event loop"), "ops/s", &looped, None);
+    let row = Measure { stretch: Some(2.5e6), ..row };
     let row = row.beside("the same by tickets", crate::kit::statistics::median(&tickets));
     Ok(vec![
         row.bounded_by("lines that go to and fro between two processors, and the card's time for a request"),

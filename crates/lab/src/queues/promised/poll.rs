@@ -53,7 +53,7 @@ fn row(card: PollMode, client: PollMode, runs: &[Run]) -> Measure {
     let case = format!("RSA-2048, 1 job: card {}, client {}", name(card), name(client));
     let part = |name: &str, values: Vec<f64>| {
         let spread = Summary::of(&values).map(|summary| (summary.min, summary.max));
-        Other { name: name.to_owned(), value: median(&values), ratio: 0.0, spread }
+        Other { name: name.to_owned(), value: median(&values), spread, ..Other::default() }
     };
     let others = vec![part(CALLER, of(|run| run.1)), part(CARD, of(|run| run.2))];
     let ticks = matches!((card, client), (PollMode::Every { .. }, _) | (_, PollMode::Every { .. }));
@@ -71,8 +71,8 @@ fn name(mode: PollMode) -> String {
 }
 
 /// Names of the figures beside the rate.
-pub(crate) const CALLER: &str = "caller, us of processor time";
-pub(crate) const CARD: &str = "card, us of processor time";
+const CALLER: &str = "caller, us of processor time";
+const CARD: &str = "card, us of processor time";
 
 #[cfg(test)]
 mod tests {
