@@ -33,10 +33,10 @@ const UNITS: [&str; 15] = [
 ];
 /// Words of limits, settings and steps of a scale. A number with one of them among the five words before or behind it
 /// is no figure: the program keeps it, and nobody measured it.
-const LIMITS: [&str; 28] = [
+const LIMITS: [&str; 29] = [
     "above", "after", "before", "below", "bound", "bucket", "buckets", "burst", "default", "every", "late",
     "least", "limit", "limits", "longest", "looks", "maximum", "minimum", "most", "shortest", "than",
-    "under", "until", "up", "wait", "waited", "windows", "within",
+    "under", "until", "up", "wait", "waited", "waits", "windows", "within",
 ];
 /// How many words before and behind a number are looked at.
 const AROUND: usize = 5;
@@ -109,7 +109,10 @@ fn figures(text: &str) -> Vec<Figure> {
         }
         let cells: Vec<&str> = block.trim_matches('|').split('|').map(str::trim).collect();
         if is_row && ratios.is_empty() {
-            ratios = cells.iter().map(|cell| cell.to_lowercase().contains("ratio")).collect();
+            ratios = cells
+                .iter()
+                .map(|cell| cell.to_lowercase().split_whitespace().any(|word| word == "ratio"))
+                .collect();
         }
         if said.contains("simulat") || said.contains("published") || block.contains("published") {
             continue;
