@@ -32,12 +32,12 @@ pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     };
     read.map_err(Failure::io(format!("read {}", shown(path))))?;
     if given.is_empty() {
-        return Err(Failure::Usage(format!("{}: empty, and no token", shown(path))));
+        return Err(Failure::Damaged(format!("{}: empty, and no token", shown(path))));
     }
     let is_too_long = given.len() > FILE_BYTES_MAX;
     let token = if is_too_long { given } else { decoded(given) };
     if is_too_long || token.len() > TOKEN_BYTES_MAX {
-        return Err(Failure::Usage(format!("{}: too long for a key token", shown(path))));
+        return Err(Failure::Damaged(format!("{}: too long for a key token", shown(path))));
     }
     Ok(token)
 }

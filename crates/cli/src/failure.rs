@@ -1,8 +1,7 @@
 //! Errors of commands, and their exit codes.
 
+mod exit;
 mod openpgp;
-
-pub use self::openpgp::PgpFailure;
 
 use facility::FacilityError;
 use facility::keys::{About, GenerateError, SkeletonError};
@@ -13,6 +12,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use wire::Codes;
 use wire::control::{HealthState, Refusal};
+
+pub use self::exit::Exit;
+pub use self::openpgp::PgpFailure;
 
 /// A failed command: the text names operation, object and cause, and what to do next if that is known.
 #[derive(Debug)]
@@ -42,14 +44,14 @@ pub enum Failure {
         /// Advice for the user, if there is any.
         next: Option<Next>,
     },
-    /// A verb was answered with a return code of 8 or more: exit code 3.
+    /// A verb was answered with a return code of 8 or more.
     Verb {
         /// The verb's name.
         verb: &'static str,
         /// Return code and reason code.
         codes: Codes,
     },
-    /// A payment verb was answered with a return code of 8 or more; the message adds a hint: exit code 3.
+    /// A payment verb was answered with a return code of 8 or more; the message adds a hint.
     Payment {
         /// The verb's name.
         verb: &'static str,
@@ -58,8 +60,7 @@ pub enum Failure {
         /// Advice: which key, point or command may help.
         hint: String,
     },
-    /// Some of many request lines failed or do not verify; the output tells which. Exit code 3 if some failed, 4 if
-    /// some do not verify.
+    /// Some of many request lines failed or do not verify; the output tells which.
     Lines {
         /// Number of lines.
         lines: u64,
@@ -68,9 +69,15 @@ pub enum Failure {
         /// Number of lines that do not verify.
         not_verified: u64,
     },
-    /// No key record has the label: exit code 3.
+    /// No key record has the label.
     NoRecord(wire::Label),
-    /// A command of development homes alone, in a home whose master keys are real: exit code 3.
+    /// There is no such thing; the text names it.
+    Missing(String),
+    /// There is such a thing already; the text names it.
+    Exists(String),
+    /// A file or a token is damaged, or not of its kind; the text names it.
+    Damaged(String),
+    /// A command of development homes alone, in a home whose master keys are real.
     RealKeys {
         /// The home's folder.
         home: PathBuf,
@@ -147,7 +154,7 @@ pub enum Failure {
     NotReenciphered(usize),
     /// Key records that could not be renewed.
     NotRenewed(usize),
-    /// The checked use is not permitted: exit code 1.
+    /// The checked use is not permitted.
     Refused(String),
     /// The daemon does not answer: exit code 6.
     Down(FacilityError),
@@ -212,22 +219,36 @@ impl Failure {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Exit codes: 2 for a usage error, 3 for a verb's refusal, 4 for a value that does not verify, 4 to 6 for a home's
-    /// health, 1 for other failures. docs/howto/openpgp.md lists those of OpenPGP commands.
+    /// The exit code: that of the kind of failure, and of `health` and `status` that of the home's state.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Level(level::LevelError::Variable(_)) => 2,
-            // A value or a signature that does not verify.
-            Self::Verb { codes, .. } | Self::Payment { codes, .. } if codes.return_code == 4 => 4,
-            Self::Lines { failed: 0, .. } => 4,
-            Self::Verb { .. } | Self::Payment { .. } | Self::Lines { .. } => 3,
-            Self::NoRecord(_) | Self::RealKeys { .. } => 3,
-            Self::OpenPgp(failure) => failure.exit_code(),
             Self::Unwell(HealthState::Healthy) => 0,
             Self::Unwell(HealthState::Degraded) => 4,
             Self::Unwell(HealthState::Sealed) => 5,
             Self::Unwell(HealthState::Down) | Self::Down(_) => 6,
-            _ => 1,
+            Self::OpenPgp(failure) => failure.exit_code(),
+            _ => self.kind() as u8,
+        }
+    }
+
+    fn kind(&self) -> Exit {
+        match self {
+            Self::Usage(_) | Self::Level(level::LevelError::Variable(_)) => Exit::Usage,
+            Self::Verb { codes, .. } | Self::Payment { codes, .. } => Exit::of_codes(*codes),
+            Self::Lines { failed: 0, .. } => Exit::NotVerified,
+            Self::Lines { .. } | Self::RealKeys { .. } | Self::Refused(_) => Exit::Refused,
+            Self::Lost { .. } | Self::NotSealed { .. } | Self::RegisterState(_) => Exit::Refused,
+            Self::NoRecord(_) | Self::Missing(_) => Exit::Missing,
+            Self::Made { .. } | Self::Exists(_) => Exit::Exists,
+            Self::Damaged(_) | Self::Restored { .. } => Exit::Damaged,
+            Self::NotABackup { cause: home::HomeError::Missing { .. }, .. } => Exit::Missing,
+            Self::NotABackup { .. } => Exit::Damaged,
+            Self::Home(error) => Exit::of_home(error),
+            Self::Facility(error) | Self::Change { cause: error, .. } => Exit::of_facility(error),
+            Self::Officer(refusal) => Exit::of_officer(refusal),
+            Self::Io { cause, .. } => Exit::of_io(cause),
+            Self::ProgramsMissing { .. } | Self::ProgramMissing { .. } => Exit::Missing,
+            _ => Exit::Failed,
         }
     }
 }
@@ -259,7 +280,9 @@ impl From<GenerateError> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(text) => f.write_str(text),
+            Self::Usage(text) | Self::Missing(text) | Self::Exists(text) | Self::Damaged(text) => {
+                f.write_str(text)
+            }
             Self::NotReenciphered(count) => {
                 write!(
                     f,
@@ -292,7 +315,15 @@ impl fmt::Display for Failure {
             Self::Refused(why) => write!(f, "refused by {why}"),
             Self::ProgramsMissing { own } => f.write_str(&programs_missing(ARCH, own)),
             Self::ProgramMissing { name, does, own } => f.write_str(&program_missing(ARCH, name, does, own)),
-            Self::Home(error) => error.fmt(f),
+            Self::Home(error) | Self::Facility(FacilityError::Home(error)) => {
+                error.fmt(f)?;
+                match error {
+                    home::HomeError::Missing { .. } | home::HomeError::NotAHome { .. } => {
+                        f.write_str("; with --insecure-dev, one for trying things out")
+                    }
+                    _ => Ok(()),
+                }
+            }
             Self::InBackground { folder } => write!(
                 f,
                 "{}: by its settings ([daemon] autostart, service) the home's daemon is a service manager's, and is not started \

@@ -33,8 +33,8 @@ fn values_are_made_and_verified_and_their_keys_joined() {
     // Refusals name the key, or the option.
     for (arguments, exit, expected) in [
         (&["cvv", "make", "--key", "CVK.VER"][..], 3, "--key takes a MAC key with CVVKEY-A"),
-        (&["cvv", "make", "--key", "NO.KEY"], 3, "cryptand key list"),
-        (&["cvv", "make", "--key", "CVK.JIONED"], 3, "those there are, such as CVK.JOINED"),
+        (&["cvv", "make", "--key", "NO.KEY"], 7, "cryptand key list"),
+        (&["cvv", "make", "--key", "CVK.JIONED"], 7, "those there are, such as CVK.JOINED"),
         (&["cvv", "make", "--key", "cvk-joined"], 2, "; CVK.JOINED is one"),
         (&["cvv", "make"], 2, "--key is missing"),
         (&["cvv", "verify", "--key", "CVK"], 2, "--value is missing"),

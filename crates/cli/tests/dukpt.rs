@@ -61,7 +61,7 @@ fn keys_of_transactions_are_the_published_ones() {
     home.ok(&["key", "write", "OF.TEXT", &home.path("text")]);
     assert_eq!([test("OF.FILE"), test("OF.TEXT")], [test("MADE.TDES.MAC"), test("MADE.TDES.MAC")]);
     let (code, said) = home.refused(&[&mac[..], &["--out", &file]].concat());
-    assert_eq!((code, said.contains("not written over")), (1, true), "{said}");
+    assert_eq!((code, said.contains("not written over")), (8, true), "{said}");
 
     let derive = ["dukpt", "derive", "--base", "POS.AES", "--ksn", AES_SERIAL];
     let makes = ["--type", "aes128-mac", "--usage", "VERIFY", "--terminal", "makes", "--label", "MADE.AES"];
@@ -82,7 +82,7 @@ fn keys_of_transactions_are_the_published_ones() {
     let (code, said) = home.refused(&["dukpt", "base", "POS.BASE"]);
     assert_eq!(
         (code, said.contains("POS.BASE: ") && said.contains("choose another label")),
-        (1, true),
+        (8, true),
         "{said}"
     );
     for (more, exit, expected) in [
@@ -111,7 +111,7 @@ fn keys_of_transactions_are_the_published_ones() {
     for (more, exit, expected) in [
         (&["--ksn", SERIAL][..], 2, "--base is missing"),
         (&["--base", "POS.BASE"], 2, "--ksn is missing"),
-        (&["--base", "NO.KEY", "--ksn", SERIAL], 3, "looked for: --base NO.KEY; `cryptand key list`"),
+        (&["--base", "NO.KEY", "--ksn", SERIAL], 7, "looked for: --base NO.KEY; `cryptand key list`"),
         (&["--base", "OF.FILE", "--ksn", SERIAL], 3, "--base takes a base key of TDES DUKPT"),
         (&["--base", "POS.BASE", "--ksn", "FFFF9876543210E00000"], 3, "cryptand dukpt show KSN"),
     ] {
@@ -181,7 +181,7 @@ fn initial_keys_leave_for_roles_that_name_it() {
         (&tdes, &["--kind", "aes128"][..], 2, "of TDES DUKPT"),
         (&aes, &["--kind", "tdes"], 2, "of AES DUKPT"),
         (&aes, &["--kind", "aes256"], 3, "--kind"),
-        (&aes, &["--out", &file], 1, "not written over"),
+        (&aes, &["--output", &file], 8, "not written over"),
     ] {
         let (code, said) = home.refused(&[&order[..], more].concat());
         assert_eq!((code, said.contains(expected)), (exit, true), "{more:?}: {said}");

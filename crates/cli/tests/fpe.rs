@@ -56,7 +56,7 @@ fn texts_are_those_of_nist_and_come_back() {
             3,
             "--key takes an AES CIPHER key with FF1",
         ),
-        (&["encipher", "--key", "PAN.STROE", "--text", "0123456789"], 3, "such as PAN.STORE"),
+        (&["encipher", "--key", "PAN.STROE", "--text", "0123456789"], 7, "such as PAN.STORE"),
         (&["encipher", "--key", "pan-store", "--text", "0123456789"], 2, "; PAN.STORE is one"),
         (&["encipher", "--key", "PAN.STORE"], 2, "--text is missing"),
         (

@@ -159,7 +159,7 @@ fn clear(home: &Served) {
     let pin = fs::read_to_string(&file).unwrap();
     assert_eq!(home.ok(&[&generate[..], &["--pin-file", "-"]].concat()), pin.trim_end());
     // What is there is not written over, and what is no PIN is not read.
-    assert_eq!(home.refused(&[&generate[..], &["--pin-file", &file]].concat()).0, 1);
+    assert_eq!(home.refused(&[&generate[..], &["--pin-file", &file]].concat()).0, 8);
     let offset =
         [&["pin", "offset", "--pin-key", "ISSUER.PVK", "--pin-file"], &[&*file][..], VALIDATION].concat();
     assert_eq!(home.ok(&offset), "0000");
@@ -191,7 +191,7 @@ fn refusals(home: &Served) {
         ("ZONE.IN", "ZONE.OUT", &["--ksn", SERIAL], 3, "a base key of TDES DUKPT (`cryptand dukpt base`"),
         ("ZONE.IN", "ZONE.OUT", &["--to-format", "iso-1"], 3, "pin-disallow-iso-1 lifted"),
         ("ZONE.IN", "ZONE.OUT", &["--to-pan", AES_PAN], 3, "pin-pan-change"),
-        ("ZONE.IN", "NO.KEY", &[], 3, "looked for: --from ZONE.IN, --to NO.KEY; `cryptand key list`"),
+        ("ZONE.IN", "NO.KEY", &[], 7, "looked for: --from ZONE.IN, --to NO.KEY; `cryptand key list`"),
         ("ZONE.IN", "ZONE.OUT", &["--format", "iso-4"], 2, "--block: expected 32 hexadecimal digits"),
         ("ZONE.IN", "ZONE.OUT", &["--ksn", "FFFF"], 2, "24 of AES DUKPT"),
         ("ZONE.IN", "ZONE.OUT", &["--working-key", "aes128"], 2, "--working-key"),
@@ -211,10 +211,10 @@ fn refusals(home: &Served) {
         home.refused(&[&["pin", "generate", "--pin-key", "ISSUER.PVK"], VALIDATION, &table].concat());
     assert_eq!((code, said.contains("cryptand pin table add")), (3, true), "{said}");
     for (arguments, exit, expected) in [
-        (&["pin", "table", "remove", "9876543210123456"][..], 1, "is not stored; `cryptand pin table list`"),
+        (&["pin", "table", "remove", "9876543210123456"][..], 7, "is not stored; `cryptand pin table list`"),
         (
             &["pin", "failures", "clear", "5f0c6a1be2d94c8f7a3be1905d24c617"],
-            1,
+            7,
             "`cryptand pin failures list --all`",
         ),
     ] {

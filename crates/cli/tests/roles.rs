@@ -111,7 +111,7 @@ fn a_role_is_shown_point_by_point() {
     let (code, text, _) = place.told(&["role", "show", "guest"]);
     assert!(code == 0 && text.contains("token-bytes") && text.contains("F02B (ours)"), "{text}");
     let (code, _, error) = place.told(&["role", "show", "cashier"]);
-    assert!(code == 2 && error.contains("no role \"cashier\"") && error.contains("till"), "{error}");
+    assert!(code == 7 && error.contains("no role \"cashier\"") && error.contains("till"), "{error}");
 }
 
 #[test]
@@ -120,13 +120,13 @@ fn a_check_answers_by_its_exit_code_and_says_what_decides() {
     let cases = [
         (["web", "TILL.A", "mac-verify"], 0, "role guest permits it"),
         (["www-data", "TILL.A", "CSNBMVR"], 0, "matching TILL.*"),
-        (["web", "TILL.A", "encipher"], 1, "role till, \"encipher\" refuses it"),
-        (["web", "SHOP.A", "mac-verify"], 1, "no pattern matches"),
+        (["web", "TILL.A", "encipher"], 3, "role till, \"encipher\" refuses it"),
+        (["web", "SHOP.A", "mac-verify"], 3, "no pattern matches"),
         (["desk", "DESK.A", "mac-verify"], 0, "[[tenant]] name = \"desk\" allows mac-verify"),
-        (["desk", "DESK.A", "mac-generate"], 1, "needs mac-generate"),
-        (["desk", "TILL.A", "mac-verify"], 1, "no pattern matches"),
+        (["desk", "DESK.A", "mac-generate"], 3, "needs mac-generate"),
+        (["desk", "TILL.A", "mac-verify"], 3, "no pattern matches"),
         (["owner", "ANY.A", "symmetric-key-export"], 0, "role owner permits it"),
-        (["web", "TILL.A", "pka-decrypt"], 1, "role guest refuses it"),
+        (["web", "TILL.A", "pka-decrypt"], 3, "role guest refuses it"),
     ];
     for (typed, expected, cause) in cases {
         let arguments: Vec<&str> = ["role", "check"].into_iter().chain(typed).collect();
@@ -139,14 +139,14 @@ fn a_check_answers_by_its_exit_code_and_says_what_decides() {
     }
     let (_, text, _) = place.told(&["role", "check", "web", "TILL.A", "mac-generate"]);
     assert!(text.contains("not with it: mac-x9.9"), "{text}");
-    for (wrong, cause) in [
-        (["web", "till.a", "mac-verify"], "a label holds"),
-        (["web", "TILL.A", "make-coffee"], "no verb \"make-coffee\""),
-        (["strangers", "TILL.A", "mac-verify"], "name no tenant and no user \"strangers\""),
+    for (wrong, expected, cause) in [
+        (["web", "till.a", "mac-verify"], 2, "a label holds"),
+        (["web", "TILL.A", "make-coffee"], 2, "no verb \"make-coffee\""),
+        (["strangers", "TILL.A", "mac-verify"], 7, "name no tenant and no user \"strangers\""),
     ] {
         let arguments: Vec<&str> = ["role", "check"].into_iter().chain(wrong).collect();
         let (code, _, error) = place.told(&arguments);
-        assert!(code == 2 && error.contains(cause), "{error}");
+        assert!(code == expected && error.contains(cause), "{error}");
     }
 }
 
@@ -181,7 +181,7 @@ fn who_comes_by_a_group_is_found_and_the_owner_is_the_owner() {
         let asked = ["role", "check", &user, "TILL.A", "mac-verify"];
         fs::write(place.settings(), &text).unwrap();
         if user != "www-data" {
-            assert_eq!(place.told(&asked).0, 2, "{user} is nobody to the home yet");
+            assert_eq!(place.told(&asked).0, 7, "{user} is nobody to the home yet");
         }
         let tenant =
             format!("\n[[tenant]]\nname = \"hall\"\nnumber = 3\nrole = \"till\"\ngroups = [{group:?}]\n");

@@ -120,7 +120,7 @@ fn a_credential_makes_a_process_its_tenants() {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && error.contains("tenant web may use the domains 1"), "{error}");
     // What could not be given is not kept.
-    place.fails(&["tenant", "credential", "nix", "--output", "nix.credential"], 1);
+    place.fails(&["tenant", "credential", "nix", "--output", "nix.credential"], 7);
     assert!(!place.path("nix.credential").exists());
     // Who else may read it may not use it.
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).unwrap();
@@ -135,7 +135,7 @@ fn a_credential_is_replaced_while_both_are_valid_or_revoked_at_once() {
     let draws = |more: &[&str]| place.says(&[&["tenant", "credential", "web"], more].concat());
     let refused = |file: &str| {
         let output = place.run(&["key", "list"], Some(file));
-        assert_eq!(output.status.code(), Some(1), "{file}");
+        assert_eq!(output.status.code(), Some(7), "{file}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("no tenant with this credential"));
     };
     let lets_in = |file: &str| drop(place.says_as(&["key", "list"], Some(file)));
@@ -146,7 +146,7 @@ fn a_credential_is_replaced_while_both_are_valid_or_revoked_at_once() {
     place.says(&["tenant", "add", "web"]);
     draws(&["--output", "web.credential"]);
     assert!(place.says(&["tenant", "list"]).contains(" credential "));
-    place.fails(&["tenant", "credential", "web", "--end-former"], 2);
+    place.fails(&["tenant", "credential", "web", "--end-former"], 7);
     let first = copied("first");
     // The same line again: the file is that of the new one, and the one before is valid beside it.
     draws(&["--output", "web.credential"]);
@@ -163,7 +163,7 @@ fn a_credential_is_replaced_while_both_are_valid_or_revoked_at_once() {
     // A guest cannot bring itself another one, nor end those of others.
     for more in [&["--end-former"][..], &["--output", "own", "--revoke"]] {
         let output = place.run(&[&["tenant", "credential", "web"], more].concat(), Some(&second));
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(3));
         assert!(!place.path("own").exists());
     }
     assert_eq!(std::fs::read(place.path("home/settings.toml")).unwrap(), settings);
@@ -187,7 +187,7 @@ fn a_credential_is_replaced_while_both_are_valid_or_revoked_at_once() {
     std::fs::write(place.path("text"), "mine").unwrap();
     for file in ["text", "first", "link"] {
         let before = std::fs::read(place.path(file)).unwrap();
-        let why = place.fails(&["tenant", "credential", "web", "--output", file], 1);
+        let why = place.fails(&["tenant", "credential", "web", "--output", file], 8);
         assert!(why.contains(file) && why.contains("no credential of web"), "{why}");
         assert_eq!(std::fs::read(place.path(file)).unwrap(), before);
     }
@@ -226,7 +226,7 @@ fn what_makes_no_sense_is_named() {
     let place = Place::new();
     place.says(&["tenant", "add", "db", "--dedicate", "0"]);
     let cases: [(&[&str], i32, &str); 20] = [
-        (&["tenant", "add", "db"], 1, "there is a tenant db"),
+        (&["tenant", "add", "db"], 8, "there is a tenant db"),
         (&["tenant", "add", "a b"], 1, "letters, digits"),
         (&["tenant", "add", "web", "--user", "no-such-user-here"], 1, "no user \"no-such-user-here\""),
         (&["tenant", "add", "web", "--domain", "5"], 1, "domains: 5"),
@@ -234,21 +234,21 @@ fn what_makes_no_sense_is_named() {
         (&["tenant", "add", "web", "--dedicate", "0:1"], 1, "101 percent"),
         (&["tenant", "add", "web", "--dedicate", "0:0"], 2, "1 to 100"),
         (&["tenant", "add", "web", "--weight", "0"], 1, "limits.weight"),
-        (&["tenant", "set", "nix", "--weight", "1"], 1, "no tenant nix"),
+        (&["tenant", "set", "nix", "--weight", "1"], 7, "no tenant nix"),
         (&["tenant", "set", "db"], 2, "nothing to change"),
-        (&["tenant", "remove", "nix"], 1, "no tenant nix"),
+        (&["tenant", "remove", "nix"], 7, "no tenant nix"),
         (&["card", "set", "0"], 2, "nothing to change"),
         (&["card", "set", "0", "--poll", "often"], 2, "every:TIME"),
         (
             &["card", "set", "0", "--personality", "accelerator"],
-            1,
+            3,
             "tenant db would be left without a coprocessor",
         ),
         (&["card", "remove", "0"], 2, "Card 0 is the last coprocessor"),
-        (&["card", "remove", "0", "--yes"], 1, "tenant db would be left without card 0"),
-        (&["card", "quiesce", "9"], 1, "card 9: "),
-        (&["card", "quiesce", "9"], 1, "no such card; `cryptand card list`"),
-        (&["tenant", "remove", "nix"], 1, "no tenant nix; `cryptand tenant list`"),
+        (&["card", "remove", "0", "--yes"], 3, "tenant db would be left without card 0"),
+        (&["card", "quiesce", "9"], 7, "card 9: "),
+        (&["card", "quiesce", "9"], 7, "no such card; `cryptand card list`"),
+        (&["tenant", "remove", "nix"], 7, "no tenant nix; `cryptand tenant list`"),
         (&["card", "set", "0", "--processors", "8000"], 1, "no processor 8000"),
     ];
     for (arguments, code, expected) in cases {

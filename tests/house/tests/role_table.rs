@@ -86,7 +86,7 @@ gives out its token; its parts are `encipher`, `decipher`, `mac-generate`, `mac-
 card checks this for every key of a request. All processes of a tenant share its labels.
 
 **To check the effect:** `cryptand role list`, `cryptand role show ROLE`, and `cryptand role check WHO LABEL VERB`, whose exit code
-is 0 if the use is allowed and 1 if it is refused. WHO is a tenant, `owner`, or a user of the machine, for whom the daemon's own rules
+is 0 if the use is allowed and 3 if it is refused. WHO is a tenant, `owner`, or a user of the machine, for whom the daemon's own rules
 apply: the owner or root, then tenants by user name, then by group.
 
 **Dangers.** `token-bytes` lets wrapped keys be sent as bytes, so that rights on labels do not limit which keys are used. `export` and

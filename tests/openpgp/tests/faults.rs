@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// Exit codes, as `cryptand encrypt --help` has them.
 const TYPED_WRONG: i32 = 2;
-const NO_SUCH_KEY: i32 = 3;
+const NO_SUCH_KEY: i32 = 7;
 const NOT_OPENED: i32 = 4;
 const DAMAGED: i32 = 5;
 const NO_SIGNATURE: i32 = 6;

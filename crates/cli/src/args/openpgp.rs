@@ -54,9 +54,10 @@ was made; 6 if none is.";
 
 /// Exit codes of the OpenPGP commands, for `--help`.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 wrong command line, 3 no such key or not usable,
-4 no key or passphrase opens it, 5 damaged or not authentic, 6 no valid
-signature, 130 interrupted. Of several files: the code that all failures share,
+Exit codes: 0 done, 1 failed, 2 wrong command line, 3 a key that must not be
+used, or several of a name, 4 no key or passphrase opens it, 5 damaged or not
+authentic, 6 no valid signature, 7 no such key or file, 8 the output exists
+already, 130 interrupted. Of several files: the code that all failures share,
 else 1.";
 
 /// Heading of the options for the form of a message's body.

@@ -7,7 +7,7 @@ const EXAMPLES: &str = "\
 Examples:
   cryptand role list
   cryptand role show guest                         every access-control point, and who decides it
-  cryptand role check web SHOP.MAC mac-verify      exit code 0: allowed, 1: refused
+  cryptand role check web SHOP.MAC mac-verify      exit code 0: allowed, 3: refused
   cryptand role check owner SHOP.MAC CSNBMGN --json
 
 Roles are tables [[role]] in settings.toml; `cryptand tenant set NAME --role ROLE` gives one to a tenant. What is shown

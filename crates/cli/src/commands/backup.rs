@@ -40,8 +40,8 @@ pub fn run(asked: Option<&Path>, typed: &Backup) -> Result<(), Failure> {
         return Err(Failure::Usage("a tar archive is not for a terminal: cryptand backup - > FILE".into()));
     }
     if !is_archive && folder.exists() {
-        let cause =
-            io::Error::other("it is there already, empty or not empty; name a folder that is not there");
+        let there = "it is there already, empty or not empty; name a folder that is not there";
+        let cause = io::Error::new(io::ErrorKind::AlreadyExists, there);
         return Err(Failure::io(format!("write a backup to {}", folder.display()))(cause));
     }
     let (files, is_sealed) = take(&home, asked)?;

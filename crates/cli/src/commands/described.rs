@@ -21,7 +21,7 @@ pub fn show(name: &str, bytes: &[u8], is_json: bool) -> Result<(), Failure> {
     }
     match found.problem {
         None => Ok(()),
-        Some(problem) => Err(Failure::Usage(format!("{name}: {problem}"))),
+        Some(problem) => Err(Failure::Damaged(format!("{name}: {problem}"))),
     }
 }
 

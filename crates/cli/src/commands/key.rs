@@ -115,7 +115,7 @@ fn parse(label: &str) -> Result<Label, Failure> {
 fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Result<(), Failure> {
     let token = encoded::read(path)?;
     let store = Format::of(&token).store().ok_or_else(|| {
-        Failure::Usage(format!(
+        Failure::Damaged(format!(
             "{}: not a key token, as bytes, in hexadecimal or in base64, nor a key block",
             encoded::shown(path)
         ))

@@ -112,13 +112,13 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
         return Ok(bytes);
     }
     let what = token::tr31::of_another_form(&bytes).unwrap_or("no TR-31 block begins like that");
-    Err(Failure::Usage(format!("{}: {what}", shown(path))))
+    Err(Failure::Damaged(format!("{}: {what}", shown(path))))
 }
 
 /// Refuses a block whose header names no key here, or several without a choice, before a card is asked. A control
 /// vector in the block says more than its header, and is the card's to judge.
 fn judge(name: &str, text: &[u8], keywords: &[String]) -> Result<(), Failure> {
-    let block = Tr31::parse(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+    let block = Tr31::parse(text).map_err(|error| Failure::Damaged(format!("{name}: {error}")))?;
     let (usage, mode) = (block.usage(), block.mode());
     let (&[first, second], &[mode_of], &[algorithm]) =
         (usage.as_bytes(), mode.as_bytes(), block.algorithm().as_bytes())
@@ -133,7 +133,7 @@ fn judge(name: &str, text: &[u8], keywords: &[String]) -> Result<(), Failure> {
     let named: Vec<&UsageRow> = rows(codes, algorithm, mode_of).collect();
     if let Some(why) = why_absent(codes, algorithm, mode_of) {
         return Err(Failure::Usage(format!(
-            "{name}: no key here for {what}: {why} (docs/reference/keyblocks.md)"
+            "{name}: no key here for {what}: {why} (`cryptand help keyblocks`)"
         )));
     }
     let has_usual = named.iter().any(|row| row.choice == Choice::Usual);
@@ -233,7 +233,7 @@ fn export(
         (
             "--label",
             label,
-            "a key that can do no more under this usage and mode than it can here, one of DKYL1 with --vector (docs/reference/keyblocks.md)",
+            "a key that can do no more under this usage and mode than it can here, one of DKYL1 with --vector (`cryptand help keyblocks`)",
         ),
         ("--under", under, "an EXPORTER key (--type tdes-exporter; for version D the .OUT of aes256-kbpk)"),
     ];
@@ -276,7 +276,7 @@ fn explained(
         Failure::Payment { verb, codes: codes @ code::KEY_USAGE, hint } => {
             let token = key::find(facility, label).map(|(_, token)| token).unwrap_or_default();
             let hint = match refused::why(&token, usage, mode) {
-                Some(why) => format!("{label}: {why} (docs/reference/keyblocks.md)"),
+                Some(why) => format!("{label}: {why} (`cryptand help keyblocks`)"),
                 None => hint,
             };
             Failure::Payment { verb, codes, hint }
@@ -333,7 +333,7 @@ fn block(
         Failure::Usage(format!("--mode {mode}: one of {}", known.join(", ")))
     })?;
     if let Some(why) = goes_one_way(usage_word.0, mode_word.0) {
-        return Err(Failure::Usage(format!("--mode {}: {why} (docs/reference/keyblocks.md)", mode_word.0)));
+        return Err(Failure::Usage(format!("--mode {}: {why} (`cryptand help keyblocks`)", mode_word.0)));
     }
     Ok(Ask { usage: Some(usage_word.1), mode: Some(mode_word.1), ..new })
 }

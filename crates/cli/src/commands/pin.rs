@@ -40,12 +40,19 @@ pub fn run(asked: Option<&Path>, order: &Pin) -> Result<(), Failure> {
         Pin::Failures(PinFailures::Clear { digests, .. }) => clear(&facility, digests),
         Pin::Table(PinTable::List(output)) => list(&facility, output.json),
         Pin::Table(PinTable::Add { table }) => {
-            change(&facility, *table, Change::TableAdd { table: *table })?;
+            change(&facility, *table, Change::TableAdd { table: *table }).map_err(|failure| {
+                let is_there = facility.tables().is_ok_and(|stored| stored.contains(table));
+                if is_there { Failure::Exists(failure.to_string()) } else { failure }
+            })?;
             eprintln!("{table}: stored");
             Ok(())
         }
         Pin::Table(PinTable::Remove { table }) => {
-            change(&facility, *table, Change::TableRemove { table: *table })?;
+            change(&facility, *table, Change::TableRemove { table: *table }).map_err(|failure| {
+                let is_default = *table == DecimalisationTable::DEFAULT;
+                let is_missing = !is_default && facility.tables().is_ok_and(|stored| !stored.contains(table));
+                if is_missing { Failure::Missing(failure.to_string()) } else { failure }
+            })?;
             eprintln!("{table}: removed");
             Ok(())
         }
@@ -95,7 +102,11 @@ fn clear(facility: &Facility, digests: &[Digest]) -> Result<(), Failure> {
     }
     for digest in digests {
         let failed = Failure::change_of(digest.to_string(), Next::Failures);
-        facility.clear_failures(Some(*digest)).map_err(failed)?;
+        facility.clear_failures(Some(*digest)).map_err(failed).map_err(|failure| {
+            let counted = facility.failures(false);
+            let is_missing = counted.is_ok_and(|rows| rows.iter().all(|row| row.digest != *digest));
+            if is_missing { Failure::Missing(failure.to_string()) } else { failure }
+        })?;
         eprintln!("{digest}: cleared");
     }
     Ok(())

@@ -241,7 +241,7 @@ fn holder<'a>(
     if account.is_named(&settings.access.users) || account.is_in(&settings.access.groups) {
         return Ok((settings.role_name_of(None), None));
     }
-    Err(Failure::Usage(format!(
+    Err(Failure::Missing(format!(
         "the settings name no tenant and no user {who:?}, and no group of such a user; who comes by a credential has \
          the role of the tenant that has it: `cryptand tenant list` shows them"
     )))
@@ -319,7 +319,7 @@ fn why(checked: &Checked) -> String {
 }
 
 fn no_role(settings: &Settings, name: &str) -> Failure {
-    Failure::Usage(format!("there is no role {name:?}; known are {}", settings.role_names().join(", ")))
+    Failure::Missing(format!("there is no role {name:?}; known are {}", settings.role_names().join(", ")))
 }
 
 /// Rules for key uses, as the table of tenants shows them.

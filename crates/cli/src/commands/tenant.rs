@@ -103,7 +103,10 @@ fn add(facility: &Facility, name: &str, options: &TenantOptions) -> Result<(), F
     let mut tenant = Tenant::new(name, 0);
     apply(&mut tenant, options);
     let is_nobody = tenant.users.is_empty() && tenant.groups.is_empty();
-    change(facility, name, Change::TenantAdd(tenant))?;
+    change(facility, name, Change::TenantAdd(tenant)).map_err(|failure| match found(facility, name) {
+        Ok(_) => Failure::Exists(failure.to_string()),
+        Err(_) => failure,
+    })?;
     eprintln!("{name}: made");
     if is_nobody {
         eprintln!(
@@ -186,7 +189,7 @@ fn apply(tenant: &mut Tenant, options: &TenantOptions) {
 fn end_former(facility: &Facility, name: &str) -> Result<(), Failure> {
     let mut tenant = found(facility, name)?;
     if tenant.former_credential_sha256.take().is_none() {
-        return Err(Failure::Usage(format!("{name}: there is no former credential to end")));
+        return Err(Failure::Missing(format!("{name}: there is no former credential to end")));
     }
     change(facility, name, Change::TenantSet(tenant))?;
     eprintln!("{name}: the former credential has ended");

@@ -1,5 +1,6 @@
 //! Errors of the OpenPGP commands, what to do next, and the exit codes.
 
+use super::Exit;
 use agent::AgentError;
 use keyring::store::printable;
 use keyring::{FindError, KeyringError};
@@ -112,35 +113,47 @@ impl PgpFailure {
         }
     }
 
-    /// The exit code, as docs/howto/openpgp.md lists it.
+    /// The exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Several { exit_code, .. } => *exit_code,
+            failure => failure.kind() as u8,
+        }
+    }
+
+    fn kind(&self) -> Exit {
+        match self {
             Self::Pipeline { error, .. } => match error {
-                Error::Request { .. } => 2,
-                Error::NotOpened(_) | Error::PrivateKey(_) => 4,
+                Error::Request { .. } => Exit::Usage,
+                Error::NotOpened(_) | Error::PrivateKey(_) => Exit::NotVerified,
                 Error::Malformed { .. }
                 | Error::Truncated { .. }
                 | Error::Unauthentic { .. }
                 | Error::Limit { .. }
                 | Error::Unsupported { .. }
                 | Error::HeldBack { .. }
-                | Error::WouldLeaveUnauthenticated => 5,
-                Error::NoValidSignature { .. } => 6,
-                Error::Interrupted => 130,
-                _ => 1,
+                | Error::WouldLeaveUnauthenticated => Exit::Damaged,
+                Error::NoValidSignature { .. } => Exit::NoSignature,
+                Error::Interrupted => Exit::Interrupted,
+                Error::OutputExists { .. } => Exit::Exists,
+                Error::Input { cause, .. } | Error::Output { cause, .. } => Exit::of_io(cause),
+                _ => Exit::Failed,
             },
             Self::Keyring(KeyringError::Malformed { .. })
             | Self::Certificate { .. }
             | Self::SomeKeys { .. }
             | Self::NoSignatures { .. }
-            | Self::Archive { .. } => 5,
-            Self::Keyring(_) | Self::Extraction { .. } | Self::Agent(_) => 1,
-            Self::Find(_) | Self::Unusable { .. } | Self::NoPrivateKey { .. } | Self::NoDefaultKey { .. } => {
-                3
+            | Self::Archive { .. } => Exit::Damaged,
+            Self::Keyring(KeyringError::Io { cause, .. }) => Exit::of_io(cause),
+            Self::Keyring(_) | Self::Extraction { .. } | Self::Agent(_) | Self::Several { .. } => {
+                Exit::Failed
             }
-            Self::PrivateKey { .. } | Self::Passphrase { .. } => 4,
-            Self::Several { exit_code, .. } => *exit_code,
-            Self::Interrupted => 130,
+            Self::Find(FindError::Missing { .. } | FindError::IsFile { .. }) => Exit::Missing,
+            Self::NoPrivateKey { .. } => Exit::Missing,
+            Self::NoDefaultKey { candidates } if candidates.is_empty() => Exit::Missing,
+            Self::Find(_) | Self::Unusable { .. } | Self::NoDefaultKey { .. } => Exit::Refused,
+            Self::PrivateKey { .. } | Self::Passphrase { .. } => Exit::NotVerified,
+            Self::Interrupted => Exit::Interrupted,
         }
     }
 }

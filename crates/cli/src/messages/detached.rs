@@ -39,7 +39,7 @@ pub fn holds_signatures(path: &Path) -> bool {
 pub fn signatures(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = keys::read(path)?.to_vec();
     if bytes.len() as u64 > SIGNATURES_BYTES_MAX {
-        return Err(Failure::Usage(format!("{}: too long for a file of signatures", path.display())));
+        return Err(Failure::Damaged(format!("{}: too long for a file of signatures", path.display())));
     }
     Ok(bytes)
 }

@@ -251,7 +251,7 @@ pub fn read(path: &Path) -> Result<zeroize::Zeroizing<Vec<u8>>, Failure> {
     };
     outcome.map_err(Failure::io(format!("read {name}")))?;
     if bytes.len() as u64 > CERTIFICATES_BYTES_MAX {
-        return Err(Failure::Usage(format!("{name}: too long for a file of certificates")));
+        return Err(Failure::Damaged(format!("{name}: too long for a file of certificates")));
     }
     Ok(bytes)
 }

@@ -13,8 +13,8 @@ fn a_home_is_not_made_of_contradictions() {
         (&["init", "--insecure-dev", "--domains", "17"], "", 1, "1 to 16"),
         (&["init", "--no-master-keys", "--seal-memory", "63"], "", 1, "64 to 2048"),
         (&["init", "--insecure-dev", "--coprocessors", "many"], "", 2, "many"),
-        (&["restore", "/nonexistent"], "", 1, "not a backup"),
-        (&["serve"], "", 1, "cryptand init"),
+        (&["restore", "/nonexistent"], "", 7, "not a backup"),
+        (&["serve"], "", 7, "cryptand init"),
         (&["unknown"], "", 2, "unknown"),
     ];
     for (arguments, input, code, expected) in cases {
@@ -51,9 +51,9 @@ fn officers_who_err_are_told() {
     assert!(load("first", "zz\n", 2).contains("hexadecimal"));
     assert!(load("first", "", 2).contains("standard input ended"));
     let part = "5A".repeat(32) + "\n";
-    assert!(!load("last", &part, 1).is_empty(), "a last part without a first");
+    assert!(!load("last", &part, 3).is_empty(), "a last part without a first");
     bench.succeeds_with(&["master-key", "load", "aes", "first", "--from-stdin"], &part);
-    assert!(!bench.fails(&["master-key", "set"], "", 1).is_empty(), "nothing is complete");
+    assert!(!bench.fails(&["master-key", "set"], "", 3).is_empty(), "nothing is complete");
     assert!(bench.fails(&["master-key", "seal"], "short\n", 2).contains("fewer than 12"));
     let differ = bench.fails(&["master-key", "seal"], "a long passphrase\nanother passphrase\n", 2);
     assert!(differ.contains("differ"));
@@ -81,7 +81,7 @@ fn officers_load_seal_and_unseal() {
 
     let make = ["key", "generate", "A.B", "--type", "aes256"];
     assert!(bench.fails(&make, "", 3).contains("12/"), "no secure verb before unseal");
-    assert!(bench.fails(&["unseal"], "wrong passphrase\n", 1).contains("passphrase"));
+    assert!(bench.fails(&["unseal"], "wrong passphrase\n", 4).contains("passphrase"));
     bench.succeeds_with(&["unseal"], "correct horse battery\n");
     bench.succeeds(&make);
 
@@ -112,7 +112,7 @@ fn a_backup_makes_the_same_home_elsewhere() {
     let copy = bench.base.path().join("backup");
     let copy = copy.to_str().unwrap();
     bench.succeeds(&["backup", copy]);
-    assert!(bench.fails(&["backup", copy], "", 1).contains("not empty"));
+    assert!(bench.fails(&["backup", copy], "", 8).contains("not empty"));
 
     // As an archive, and of the home as it is stopped: the same.
     let said = bench.succeeds(&["backup", "--verify", copy]);
@@ -140,7 +140,7 @@ fn a_backup_makes_the_same_home_elsewhere() {
     let mut bytes = std::fs::read(unpacked.join("keys.sqlite")).unwrap();
     bytes.truncate(5_000);
     std::fs::write(unpacked.join("keys.sqlite"), bytes).unwrap();
-    let damaged = bench.fails(&["backup", "--verify", unpacked.to_str().unwrap()], "", 1);
+    let damaged = bench.fails(&["backup", "--verify", unpacked.to_str().unwrap()], "", 5);
     assert!(!damaged.is_empty());
     std::fs::remove_dir_all(&unpacked).unwrap();
 
@@ -181,7 +181,9 @@ fn a_backup_with_anything_but_regular_files_is_refused() {
             for arguments in [&["restore", copy, "--yes"][..], &["backup", "--verify", copy]] {
                 // The home that verifies is the one that it was made of.
                 let bench = if arguments[0] == "restore" { &other } else { &bench };
-                let said = bench.fails(arguments, "", 1);
+                let output = bench.run(arguments, "");
+                let said = String::from_utf8(output.stderr).unwrap();
+                assert!(matches!(output.status.code(), Some(1 | 5)), "{name}, {what}: {said}");
                 assert!(said.contains(name) || said.contains("not a backup"), "{name}, {what}: {said}");
             }
             assert!(!other.home().exists(), "{name}, {what}");

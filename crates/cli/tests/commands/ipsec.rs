@@ -16,7 +16,7 @@ fn without_a_data_plane_commands_say_how_to_get_one() {
         (&["status", "--folder", folder], 1, starts),
         (&["status", "--json", "--folder", folder], 1, starts),
         (&["top", "--count", "1", "--folder", folder], 1, starts),
-        (&["metrics", "--folder", folder], 1, starts),
+        (&["metrics", "--folder", folder], 7, starts),
         (&["down", "--folder", folder], 1, "--folder names another"),
         (&["run", "--folder", folder, "--", "true"], 1, "--up starts one"),
         (&["run", "--folder", folder], 2, "PROGRAM"),

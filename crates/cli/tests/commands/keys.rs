@@ -59,7 +59,7 @@ fn keys_are_generated_used_shown_and_deleted() {
     assert!(bench.succeeds(&["key", "show", "PAY.MAC.KEY1"]).contains("PAY.MAC.KEY1"));
     assert!(bench.succeeds(&["key", "public-key", "DEV.RSA2048.KEY"]).starts_with("1E00"));
     assert!(
-        bench.fails(&["key", "generate", "PAY.MAC.KEY1", "--type", "tdes-mac"], "", 1).contains("exists")
+        bench.fails(&["key", "generate", "PAY.MAC.KEY1", "--type", "tdes-mac"], "", 8).contains("exists")
     );
     assert!(bench.fails(&["key", "delete", "PAY.MAC.KEY1"], "", 2).contains("nothing was done: --yes"));
     bench.succeeds(&["key", "delete", "PAY.MAC.KEY1", "--yes"]);
@@ -67,7 +67,7 @@ fn keys_are_generated_used_shown_and_deleted() {
     assert!(String::from_utf8_lossy(&again.stderr).contains("2 card(s) serve already"));
     assert!(
         bench
-            .fails(&["key", "show", "PAY.MAC.KEY1"], "", 3)
+            .fails(&["key", "show", "PAY.MAC.KEY1"], "", 7)
             .contains("PAY.MAC.KEY1: no key record has this label (8/30)")
     );
     let gone = bench.verb(
@@ -156,7 +156,7 @@ fn public_keys_go_out_and_come_in_as_pem() {
     assert!(wrong.contains("4/429"), "{wrong}");
     let private = bench.base.path().join("private.pem");
     std::fs::write(&private, partner.private_key_to_pem().unwrap()).unwrap();
-    let refused = bench.fails(&["key", "import-public", "OTHER.KEY", private.to_str().unwrap()], "", 2);
+    let refused = bench.fails(&["key", "import-public", "OTHER.KEY", private.to_str().unwrap()], "", 5);
     assert!(refused.contains("private key"), "{refused}");
 }
 
@@ -232,15 +232,15 @@ fn tokens_are_written_and_replaced_as_files() {
     std::fs::write(&file, &token).unwrap();
     let path = file.to_str().unwrap();
     bench.succeeds(&["key", "write", "A.COPY", path]);
-    assert!(bench.fails(&["key", "write", "A.COPY", path], "", 1).contains("exists"));
+    assert!(bench.fails(&["key", "write", "A.COPY", path], "", 8).contains("exists"));
     bench.succeeds(&["key", "write", "A.COPY", path, "--replace"]);
     let pattern = |label: &str| bench.succeeds(&["key", "test", label]);
     assert_eq!(pattern("A.COPY"), pattern("DEV.AES128.DATA"));
     assert!(bench.succeeds(&["key", "list", "A.*"]).contains("A.COPY"));
     assert!(!bench.succeeds(&["key", "list", "A.*"]).contains("DEV"));
     std::fs::write(&file, "not a token").unwrap();
-    assert!(bench.fails(&["key", "write", "B.COPY", path], "", 2).contains("not a key token"));
-    assert!(bench.fails(&["key", "write", "B.COPY", "/nonexistent"], "", 1).contains("/nonexistent"));
+    assert!(bench.fails(&["key", "write", "B.COPY", path], "", 5).contains("not a key token"));
+    assert!(bench.fails(&["key", "write", "B.COPY", "/nonexistent"], "", 7).contains("/nonexistent"));
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn a_kind_does_what_its_keywords_say_and_nothing_else() {
     let bench = Bench::development();
     let generate = ["key", "generate", "A.GCM", "--type", "aes256-cipher", "--usage", "GCM,NOEX-SYM"];
     bench.succeeds(&generate, "");
-    assert!(bench.fails(&generate, "", 1).contains("exists"));
+    assert!(bench.fails(&generate, "", 8).contains("exists"));
     let cbc = json!({"rule_array": ["AES", "CBC", "KEYIDENT"], "key_identifier": "label:A.GCM", "block_size": 16,
         "initialization_vector": format!("hex:{}", "00".repeat(16)), "clear_text": "text:sixteen bytes...",
         "chain_data": format!("hex:{}", "00".repeat(32))});

@@ -157,7 +157,7 @@ fn repeated_and_foreign_parts_are_refused_and_change_nothing() {
         assert!(error.contains(expected), "{error}");
     }
     assert!(bench.fails(&["key", "part", "A.NEW", "first"], "", 2).contains("--type"));
-    assert!(bench.fails(&["key", "part", "A.NEW", "last"], "", 3).contains("no key record"));
+    assert!(bench.fails(&["key", "part", "A.NEW", "last"], "", 7).contains("no key record"));
     assert!(
         bench.fails(&["key", "part", "DEV.AES128.DATA", "last"], "", 2).contains("no key that is entered")
     );
@@ -200,7 +200,7 @@ fn an_interrupted_entry_is_gone_on_with() {
         let (status, heard, echoes) = terminal.ends();
         assert_eq!(status.signal(), Some(libc::SIGINT), "{heard}");
         assert!(echoes, "{heard}");
-        assert!(bench.fails(&["key", "show", "A.KEK"], "", 3).contains("no key record"));
+        assert!(bench.fails(&["key", "show", "A.KEK"], "", 7).contains("no key record"));
     }
     bench.succeeds(&first, &hex(&FIRST));
     let before = bench.succeeds(&["key", "show", "A.KEK", "--json"], "");

@@ -339,7 +339,7 @@ fn what_is_damaged_or_no_token_is_refused_with_the_place() {
     let refused = |token: &[u8], expected: &str| {
         let output = run(&["-"], token);
         let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert_eq!(output.status.code(), Some(5), "{error}");
         assert!(
             error.starts_with("cryptand: standard input: ") && error.contains(expected),
             "{error}, without {expected}"
@@ -375,12 +375,12 @@ fn what_is_damaged_or_no_token_is_refused_with_the_place() {
         clear_token(Form::Me1024, &me, &pka::Attributes::default(), &(sha1, sha256)).unwrap().to_vec();
     (old[0], old[8 + 28]) = (0x1F, 0x02);
     let output = run(&["--json", "-"], &old);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(5));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     says(&found["fields"], &[("kind", "PKA, internal"), ("key", "wrapped under the asym master key")]);
     assert!(found["problem"].as_str().unwrap().contains("not served"), "{found}");
     let output = run(&["/nonexistent/token"], b"");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(7));
     assert!(String::from_utf8(output.stderr).unwrap().contains("/nonexistent/token"));
 }
 

@@ -28,7 +28,7 @@ pub fn run(
     domain: u16,
 ) -> Result<(), Failure> {
     let text = read(path)?;
-    let unfit = |cause: String| Failure::Usage(format!("{}: {cause}", shown(path)));
+    let unfit = |cause: String| Failure::Damaged(format!("{}: {cause}", shown(path)));
     let clear = PrivateKey::from_pem(&text, use_of.into()).map_err(unfit)?;
     let algorithm = clear.is_curve.then_some(ChangedPkaAlgorithm::Ecc);
     let token = imported(facility, domain, algorithm, &clear.token)?;
@@ -51,10 +51,10 @@ fn read(path: &Path) -> Result<Zeroizing<String>, Failure> {
     };
     read.map_err(Failure::io(format!("read {}", shown(path))))?;
     if bytes.len() > PEM_BYTES_MAX {
-        return Err(Failure::Usage(format!("{}: longer than {PEM_BYTES_MAX} bytes", shown(path))));
+        return Err(Failure::Damaged(format!("{}: longer than {PEM_BYTES_MAX} bytes", shown(path))));
     }
     let text = std::str::from_utf8(&bytes)
-        .map_err(|_| Failure::Usage(format!("{}: not PEM: it is no text", shown(path))))?;
+        .map_err(|_| Failure::Damaged(format!("{}: not PEM: it is no text", shown(path))))?;
     Ok(Zeroizing::new(text.to_owned()))
 }
 

@@ -39,7 +39,7 @@ pub fn import(facility: &Facility, label: &Label, path: &Path) -> Result<(), Fai
         std::fs::File::open(path).and_then(|file| file.take(PEM_BYTES_MAX).read_to_string(&mut text))
     };
     read.map_err(Failure::io(format!("read {}", path.display())))?;
-    let unfit = |cause: String| Failure::Usage(format!("{}: {cause}", path.display()));
+    let unfit = |cause: String| Failure::Damaged(format!("{}: {cause}", path.display()));
     let public = PublicKey::from_pem(&text).map_err(unfit)?;
     let token = public.to_token().map_err(unfit)?;
     facility.record_create(Store::Pka, label, &token)?;

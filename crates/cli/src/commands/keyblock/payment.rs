@@ -85,7 +85,7 @@ fn meant(
     kind: PaymentKind,
     keys: &[Labelled],
 ) -> Result<Vec<(Labelled, &'static UsageRow)>, Failure> {
-    let block = Tr31::parse(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+    let block = Tr31::parse(text).map_err(|error| Failure::Damaged(format!("{name}: {error}")))?;
     let (usage, mode, algorithm) = (block.usage(), block.mode(), block.algorithm());
     let unfit = |cause: String| {
         Failure::Usage(format!(

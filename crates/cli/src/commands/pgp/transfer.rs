@@ -151,7 +151,7 @@ fn write(typed: &Export, text: &[u8]) -> Result<(), Failure> {
 /// Writes a file completely or not at all; an existing one only with `--force`.
 pub fn write_file(path: &Path, bytes: &[u8], overwrite: bool, is_private: bool) -> Result<(), Failure> {
     if path.exists() && !overwrite {
-        return Err(Failure::Usage(format!("{}: is there already; --force replaces it", path.display())));
+        return Err(Failure::Exists(format!("{}: is there already; --force replaces it", path.display())));
     }
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

@@ -38,7 +38,7 @@ impl Folder {
     pub(super) fn make(target: &Path) -> Result<Self, Failure> {
         if std::fs::symlink_metadata(target).is_ok() {
             let said = format!("{}: is there already; name another folder with -o", target.display());
-            return Err(Failure::Usage(said));
+            return Err(Failure::Exists(said));
         }
         let name =
             target.file_name().ok_or_else(|| Failure::Usage(format!("{}: no name", target.display())))?;
