@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use wire::verb::{
-    Class, Direction, Entry, Executor, Group, Kind, Length, Need, Parameter, Rule, why_refused,
+    Class, Direction, Entry, Executor, Group, Kind, Length, Need, Parameter, Rule, Verb, why_refused,
 };
 
 /// A verb's parameters and keywords, and an example call.
@@ -105,6 +105,19 @@ fn keywords(text: &mut String, entry: &Entry) {
     }
 }
 
+/// An example for a key that the first pages make.
+struct Known {
+    verb: Verb,
+    label: &'static str,
+    words: &'static [&'static str],
+}
+
+/// The key of README.md and docs/howto/programs.md, of two parts, and what it is used with.
+const KNOWN: &[Known] = &[
+    Known { verb: Verb::MacGenerate, label: "PAY.MAC.KEY1", words: &["X9.19OPT"] },
+    Known { verb: Verb::MacVerify, label: "PAY.MAC.KEY1", words: &["X9.19OPT"] },
+];
+
 /// Example parameters: only the required ones, with values of their kind.
 fn example(entry: &Entry) -> String {
     let is_length = |position: usize| {
@@ -114,6 +127,7 @@ fn example(entry: &Entry) -> String {
             _ => false,
         })
     };
+    let known = KNOWN.iter().find(|known| known.verb == entry.verb);
     let value = |(position, parameter): (usize, &Parameter)| {
         if parameter.direction == Direction::Out {
             return None;
@@ -121,14 +135,14 @@ fn example(entry: &Entry) -> String {
         let value = match parameter.kind {
             Kind::Integer if is_length(position) => return None,
             Kind::Integer => "0".to_owned(),
-            Kind::Keywords(_) => match words(entry) {
+            Kind::Keywords(_) => match known.map_or_else(|| words(entry), |known| known.words.to_vec()) {
                 words if words.is_empty() => return None,
                 words => format!(
                     "[{}]",
                     words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
                 ),
             },
-            Kind::Key { .. } => "\"label:MY.KEY\"".to_owned(),
+            Kind::Key { .. } => format!("\"label:{}\"", known.map_or("MY.KEY", |known| known.label)),
             Kind::Bytes(_) if parameter.name == "key_label" => "\"label:MY.KEY\"".to_owned(),
             Kind::Bytes(_) if parameter.direction == Direction::InOut => return None,
             Kind::Bytes(Length::Fixed(bytes)) => format!("\"hex:{}\"", "00".repeat(bytes)),
