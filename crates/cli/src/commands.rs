@@ -14,6 +14,7 @@ mod emv;
 mod encrypt;
 mod fpe;
 mod health;
+mod help;
 mod init;
 mod ipsec;
 mod key;
@@ -89,6 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Measure(_) => measure::run(),
         Command::Backup(typed) => backup::run(home, typed),
         Command::Restore(folder) => backup::restore(home, folder),
+        Command::Help { topic } => help::run(topic),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { folder } => pages::manual(folder),
     }

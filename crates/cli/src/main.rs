@@ -20,6 +20,7 @@ mod parameters;
 mod prompt;
 mod session;
 mod signals;
+mod suggested;
 mod undumpable;
 mod watch;
 mod words;
@@ -28,17 +29,27 @@ use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
+/// Ends the program because of what was typed: with help where a command lacks its subcommand, else with the error.
+fn wrong_line(error: clap::Error) -> ! {
+    let is_unknown = matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
+    if let Some((flag, ours)) = is_unknown.then(|| gnupg::instead(std::env::args_os())).flatten() {
+        eprintln!("cryptand: {flag} is gpg's; here it is `{ours}`\n");
+    }
+    let typed: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut command = args::command();
+    command.build();
+    if error.kind() == ErrorKind::MissingSubcommand {
+        eprint!("{}", suggested::reached(&command, &typed).0.clone().render_help());
+        std::process::exit(error.exit_code());
+    }
+    suggested::with_suggestions(error, &command, &typed).exit()
+}
+
 fn main() -> ExitCode {
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => {
-            let is_unknown =
-                matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
-            if let Some((flag, ours)) = is_unknown.then(|| gnupg::instead(std::env::args_os())).flatten() {
-                eprintln!("cryptand: {flag} is gpg's; here it is `{ours}`\n");
-            }
-            error.exit();
-        }
+        Err(error) => wrong_line(error),
     };
     let arguments = match args::Arguments::from_arg_matches(&matches) {
         Ok(arguments) => arguments,

@@ -50,7 +50,7 @@ Examples:
   cryptand tls drive 127.0.0.1:4433 --find-knee --within 10 --connections 500 --warm-up 1 --seconds 5
 
 A transaction is one connection from its begin to the last byte of the last answer. Certificates are
-not checked unless --ca says by which roots. A guide is in docs/howto/tls-drive.md.";
+not checked unless --ca says by which roots. A guide: `cryptand help tls-drive`.";
 
 /// `cryptand tls drive`.
 #[derive(Args, Serialize, Deserialize, Clone, Debug)]

@@ -25,7 +25,7 @@ const FLOORS: &[(&str, &str)] = &[
     (
         "cli",
         "kind args failure labels prompt encoded output describe session words watch signals messages keywords \
-         parameters commands gnupg undumpable",
+         parameters suggested commands gnupg undumpable",
     ),
     ("confine", "arena sandbox scheduling"),
     ("csulcca", "names refused"),

@@ -3,6 +3,7 @@
 use house_tests::{root, sources};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Every page for people.
 pub fn pages() -> Vec<PathBuf> {
@@ -67,8 +68,27 @@ fn the_compose_file_is_that_of_the_page() {
 
 #[test]
 fn links_between_pages_lead_to_files_and_headings() {
+    let wrong = dead_links(pages());
+    assert!(wrong.is_empty(), "links that lead nowhere:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn links_between_installed_pages_lead_to_files_and_headings() {
+    let folder = needs::short_folder();
+    let pages = root().join("scripts/pages");
+    assert!(Command::new(&pages).arg(folder.path()).status().unwrap().success());
+    let listed = Command::new(&pages).arg("--list").output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let installed = listed.lines().filter(|name| name.ends_with(".md")).map(|name| folder.path().join(name));
+    let installed: Vec<PathBuf> = installed.collect();
+    assert!(installed.len() > 20 && installed.iter().all(|page| page.exists()), "{installed:?}");
+    let wrong = dead_links(installed);
+    assert!(wrong.is_empty(), "links that lead nowhere once installed:\n{}", wrong.join("\n"));
+}
+
+fn dead_links(pages: Vec<PathBuf>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for page in pages() {
+    for page in pages {
         let text = fs::read_to_string(&page).unwrap();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             if target.contains("://") || target.contains(' ') || target.starts_with("mailto:") {
@@ -81,7 +101,53 @@ fn links_between_pages_lead_to_files_and_headings() {
             }
         }
     }
-    assert!(wrong.is_empty(), "links that lead nowhere:\n{}", wrong.join("\n"));
+    wrong
+}
+
+/// Files that write or compare pages, and name them by their paths in the tree.
+const NAME_PAGES: &[&str] = &["crates/lab/src/promises", "crates/home/src/settings/text.rs"];
+
+/// Who reads a message has the program, and seldom the tree: messages name `cryptand help`, which prints a page.
+#[test]
+fn messages_name_pages_as_they_are_installed() {
+    let (mut wrong, mut named) = (Vec::new(), 0);
+    let pages = sources("docs", "md");
+    let is_page = |name: &str| {
+        let name = name.trim_end_matches(".md");
+        pages.iter().any(|page| {
+            let path = page.path.trim_start_matches("docs/").trim_end_matches(".md");
+            path == name || path.rsplit('/').next() == Some(name)
+        })
+    };
+    for source in sources("crates", "rs").into_iter().filter(|source| source.path.contains("/src/")) {
+        if NAME_PAGES.iter().any(|path| source.path.starts_with(path)) || source.path.ends_with("/tests.rs") {
+            continue;
+        }
+        for (line, text) in source.code().filter(|(_, text)| !text.contains("include_str!")) {
+            if text
+                .split("docs/")
+                .skip(1)
+                .any(|rest| rest.split(['"', '`', ' ', ')']).next().is_some_and(|path| path.contains(".md")))
+            {
+                wrong.push(format!(
+                    "{}:{line} names a page of the tree: say `cryptand help NAME`",
+                    source.path
+                ));
+            }
+            for rest in text.split("cryptand help ").skip(1) {
+                let name: &str = rest
+                    .split(|letter: char| !(letter.is_ascii_lowercase() || "-./".contains(letter)))
+                    .next()
+                    .unwrap_or("");
+                named += 1;
+                if !(name.is_empty() || name == "topics" || is_page(name)) {
+                    wrong.push(format!("{}:{line}: there is no page {name}", source.path));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(named > 10, "{named} messages name a page");
 }
 
 /// Whether a page has a heading of this anchor, as code hosts make it: lower case, blanks as hyphens, no punctuation.

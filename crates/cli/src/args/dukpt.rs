@@ -87,7 +87,7 @@ pub struct Initial {
     #[arg(long, value_name = "LABEL")]
     pub under: Option<String>,
     /// Write the block to this file, which must not be there
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "lines")]
+    #[arg(long = "output", alias = "out", value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "lines")]
     #[serde(skip)]
     pub out: Option<PathBuf>,
     /// Many at once
@@ -193,7 +193,7 @@ fn initial_examples() -> String {
         "\
 Examples:
   cryptand dukpt initial --base POS.BASE --ksn FFFF9876543210E00000 --under TERMINAL.KEK \\
-      --out terminal.tr31
+      --output terminal.tr31
   cryptand dukpt initial --base POS.AES --ksn 123456789012345600000000 --under TERMINAL.KBPK
   cryptand dukpt initial --base POS.BASE --under TERMINAL.KEK --lines terminals.txt >blocks.txt
 
@@ -208,10 +208,10 @@ Examples:
   cryptand dukpt derive --base POS.BASE --ksn FFFF9876543210E00001 --type tdes-macver \\
       --label POS.MAC.T1
   cryptand dukpt derive --base POS.AES --ksn 123456789012345600000001 --type aes128-cipher \\
-      --usage DECRYPT --terminal makes --out data.token
+      --usage DECRYPT --terminal makes --output data.token
   cryptand dukpt derive --base POS.BASE --type tdes-mac --lines transactions.txt >tokens.txt
 
-Without --label and --out the token is printed in hexadecimal, as `cryptand key write` reads it.
+Without --label and --output the token is printed in hexadecimal, as `cryptand key write` reads it.
 {LINES_HELP}"
     )
 }

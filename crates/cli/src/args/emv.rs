@@ -115,7 +115,7 @@ pub struct CardKey {
     #[arg(long, value_name = "LABEL")]
     pub under: Option<String>,
     /// File that the token is written to, which must not be there
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long = "output", alias = "out", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
 }
 
@@ -223,7 +223,7 @@ pub enum ChangedFormat {
 const EXAMPLES: &str = "\
 Examples:
   cryptand key generate EMV.AC --type tdes-dkygenky --usage DKYL1,DMAC
-  cryptand emv card-key EMV.AC --use ac --pan 4012345678901234 --out card.tok
+  cryptand emv card-key EMV.AC --use ac --pan 4012345678901234 --output card.tok
   cryptand emv arqc EMV.AC --pan 4012345678901234 --sequence 01 --counter 001C \\
       --data transaction.bin --arqc 0123456789ABCDEF --response-code 00
   cryptand key generate EMV.SMI --type tdes-dkygenky --usage DKYL1,DMAC

@@ -15,6 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Serving TLS", &["tls", "cert"]),
     ("Networks", &["ipsec"]),
     ("Measuring", &["speed", "report", "bench"]),
+    ("Reading", &["help"]),
 ];
 
 /// The definitions, with the commands of the help in groups, and with negative numbers for their options to judge.

@@ -15,7 +15,7 @@ Examples:
   cryptand ipsec down
 
 The data plane seals and opens packets of ESP (RFC 4303) that enter and leave a TUN device. SAs come
-from an IKE daemon: strongSwan, Libreswan; or from `ip xfrm`. A guide is in docs/understand/ipsec.md.";
+from an IKE daemon: strongSwan, Libreswan; or from `ip xfrm`. A guide: `cryptand help ipsec.md`.";
 
 /// `cryptand ipsec`.
 #[derive(Subcommand, Debug)]

@@ -76,7 +76,7 @@ pub enum Keyblock {
         #[arg(long)]
         unpadded: bool,
         /// Into this file, which must not exist
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        #[arg(long = "output", alias = "out", value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
         /// Record the block under this label, which must be new; a block has no use but to be imported, shown, and read
         /// by `key show --raw`
@@ -89,7 +89,7 @@ pub enum Keyblock {
     /// Print what the header of a key block says, without a card
     ///
     /// One under a label is read from its record, without a use of it. Nothing tells whether a block is what its maker
-    /// made of it: its MAC is looked at where it is imported. What is no block ends it with exit code 2 and the place.
+    /// made of it: its MAC is looked at where it is imported. What is no block ends it with exit code 5 and the place.
     Show {
         #[command(flatten)]
         block: GivenBlock,
@@ -147,5 +147,5 @@ const EXPORT_EXAMPLES: &str = "\
 Examples:
   cryptand keyblock export --label PAY.ZPK.OUT --under PAY.KBPK.OUT --version d --usage P0 --mode E
   cryptand keyblock export --label EMV.AC --under PAY.KBPK.OUT --version d --usage E0 --mode X --vector
-  cryptand keyblock export --label PAY.MAC.KEY1 --under PAY.KBPK.OUT --version b --usage M3 --mode C --exportability n --out mac.tr31
+  cryptand keyblock export --label PAY.MAC.KEY1 --under PAY.KBPK.OUT --version b --usage M3 --mode C --exportability n --output mac.tr31
 ";

@@ -13,7 +13,7 @@ Examples:
   cryptand tls drive 127.0.0.1:443 --seconds 10
 
 SIGHUP reads the file and all certificates again, SIGTERM stops once connections have ended. The
-home of labels is in the file, not in --home. A guide is in docs/howto/tls.md.";
+home of labels is in the file, not in --home. A guide: `cryptand help tls.md`.";
 
 /// `cryptand tls`.
 #[derive(Subcommand, Debug)]

@@ -28,5 +28,5 @@ const EXAMPLES: &str = "\
 Examples:
   cryptand token show key.tok
   echo 01000000... | cryptand token show -
-  cryptand verb key-token-build ... --out key_token=key.tok
+  cryptand verb key-token-build ... --output key_token=key.tok
 ";

@@ -30,7 +30,7 @@ pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
 
     if init.service.is_some() {
         eprintln!(
-            "{shown}: made. Next: start the service; its officers load master keys (docs/howto/officers.md)"
+            "{shown}: made. Next: start the service; its officers load master keys (`cryptand help officers`)"
         );
         return Ok(());
     }
@@ -103,7 +103,7 @@ fn who_unseals(init: &Init, settings: &Settings, source: Source) -> Result<Unsea
         "After each start of the keeper, so after each reboot, the master keys are unsealed\n  \
          a  attended: by an officer who types the passphrase. Until then no secure key can be used\n  \
          u  unattended: by a credential of the daemon's unit. Whoever has the machine has the keys\n\
-         docs/howto/officers.md says what each is worth; `unseal` in the settings changes it."
+         `cryptand help officers` says what each is worth; `unseal` in the settings changes it."
     );
     prompt::until_valid(|| match prompt::shown("Which? [a/u] ")?.trim() {
         "a" => Ok(Unseal::Attended),
@@ -120,7 +120,7 @@ fn go_on(home: &Home, init: &Init, source: Source) -> Result<(), Failure> {
     let made = |next: String| Err(Failure::Made { folder: home.folder().to_owned(), next });
     if let Some(file) = &settings.service {
         return made(format!(
-            "it belongs to the service of {}: start that, and its officers load master keys (docs/howto/officers.md)",
+            "it belongs to the service of {}: start that, and its officers load master keys (`cryptand help officers`)",
             file.display()
         ));
     }

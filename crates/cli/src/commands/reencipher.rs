@@ -105,7 +105,7 @@ fn change(
     let mut before = Vec::new();
     for record in page {
         let Some(domain) = domain_of(&record, registers) else {
-            let cause = "under a master key that no register holds: load the parts of that key again (docs/howto/officers.md)";
+            let cause = "under a master key that no register holds: load the parts of that key again (`cryptand help officers`)";
             outcome.failed.push(Failed { label: record.label.to_string(), cause: cause.to_owned() });
             continue;
         };

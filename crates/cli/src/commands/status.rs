@@ -231,7 +231,7 @@ fn text(
         if status.records_under.elsewhere != 0 {
             let _ = writeln!(
                 text,
-                "{} record(s) under master keys that no register holds: no card can use them (docs/howto/officers.md)",
+                "{} record(s) under master keys that no register holds: no card can use them (`cryptand help officers`)",
                 status.records_under.elsewhere
             );
         }
@@ -263,7 +263,7 @@ fn holders(text: &mut String, holders: &QueueHolders) {
     if !holders.refused.is_empty() {
         text.push_str(
             "\nqueues refused since the daemon began: threads share those that their process has; no setting raises these bounds \
-             (docs/understand/queues.md)\n",
+             (`cryptand help queues`)\n",
         );
         let header = ["tenant", "bound", "limit", "times", "last"];
         text.push_str(&table(&header, holders.refused.iter().map(refused_row)));
@@ -472,7 +472,7 @@ mod tests {
         assert_eq!(fields("77"), ["bank", "77", "2", "9", "3", "4", "1.5", "MiB"]);
         assert_eq!(fields("tenant-memory")[..5], ["bank", "tenant-memory", "1024", "MiB", "12"]);
         assert_eq!(fields("card-queues")[..4], ["(others)", "card-queues", "4096", "12"]);
-        assert!(text.contains("5 more process(es)") && text.contains("docs/understand/queues.md"), "{text}");
+        assert!(text.contains("5 more process(es)") && text.contains("cryptand help queues"), "{text}");
     }
 
     #[test]

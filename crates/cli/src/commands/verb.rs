@@ -88,11 +88,11 @@ fn files(verb: Verb, typed: &[String]) -> Result<Vec<(usize, PathBuf)>, Failure>
     let file = |text: &String| {
         let (name, path) = text
             .split_once('=')
-            .ok_or_else(|| Failure::Usage(format!("--out {text}: expected PARAMETER=FILE")))?;
+            .ok_or_else(|| Failure::Usage(format!("--output {text}: expected PARAMETER=FILE")))?;
         let position = position(name).ok_or_else(|| {
             let known: Vec<_> = parameters.iter().filter(|of| is_written(of)).map(|of| of.name).collect();
             Failure::Usage(format!(
-                "--out: {} gives no bytes as {name}; it gives: {}",
+                "--output: {} gives no bytes as {name}; it gives: {}",
                 verb.entry().name,
                 known.join(", ")
             ))

@@ -143,7 +143,7 @@ fn what_could_be_measured_is_listed_without_measuring() {
 #[test]
 fn what_is_typed_wrong_is_named() {
     let bench = Bench::new();
-    assert!(bench.fails(&["status"], "", 1).contains("no such folder"));
+    assert!(bench.fails(&["status"], "", 7).contains("no such folder"));
     assert!(bench.fails(&["speed", "--operation", "aes1-cbc-encipher"], "", 2).contains("aes1-cbc-encipher"));
     assert!(
         bench.fails(&["speed", "--operation", "aes128-cbc-encipher", "--bytes", "7"], "", 2).contains("7")
@@ -152,12 +152,12 @@ fn what_is_typed_wrong_is_named() {
     assert!(bench.fails(&refused, "", 2).contains("accelerator"));
     assert!(bench.fails(&["verb", "no-such-verb"], "", 2).contains("no-such-verb"));
     bench.succeeds(&["init", "--insecure-dev"]);
-    assert!(bench.fails(&["init", "--insecure-dev"], "", 1).contains("a home already"));
+    assert!(bench.fails(&["init", "--insecure-dev"], "", 8).contains("a home already"));
     assert!(bench.fails(&["status"], "", 6).contains("cryptand serve"));
     bench.succeeds(&["serve", "--background"]);
     assert!(bench.fails(&["verb", "mac-generate", "{"], "", 2).contains("parameters"));
     assert!(bench.fails(&["verb", "mac-generate", "{\"texts\":1}"], "", 2).contains("texts"));
-    assert!(bench.fails(&["verb", "mac-generate", "@/nonexistent"], "", 1).contains("/nonexistent"));
+    assert!(bench.fails(&["verb", "mac-generate", "@/nonexistent"], "", 7).contains("/nonexistent"));
     assert!(bench.fails(&["verb", "mac-generate", "[]"], "", 2).contains("JSON object"));
     let unknown = r#"{"rule_array": ["X9.99"]}"#;
     assert!(
@@ -167,7 +167,7 @@ fn what_is_typed_wrong_is_named() {
     );
     let elsewhere =
         ["verb", "mac-generate", "--domain", "3", "{\"key_identifier\": \"label:DEV.TDES.DATA\"}"];
-    assert!(bench.fails(&elsewhere, "", 1).contains("domain 3"));
+    assert!(bench.fails(&elsewhere, "", 3).contains("domain 3"));
     assert!(bench.fails(&["key", "show", "lower"], "", 2).contains("A-Z"));
     assert!(bench.fails(&["key", "generate", "A.B", "--type", "aes"], "", 2).contains("aes256"));
     assert!(bench.fails(&["top", "--interval", "0"], "", 2).contains("0.05"));
@@ -238,5 +238,48 @@ fn pages_are_made() {
     assert!(page("cryptand-metrics.1").contains("listen") && page("cryptand-top.1").contains("interval"));
     for shell in ["bash", "zsh", "fish"] {
         assert!(bench.succeeds(&["completions", shell]).contains("master-key"));
+    }
+}
+
+/// As of a visitor who has typed nothing else yet, and of one whose environment names a home.
+#[test]
+fn a_command_without_its_subcommand_prints_help() {
+    for (words, expected) in [(&[][..], "OpenPGP files:"), (&["key"], "generate"), (&["tls"], "serve")] {
+        for home in [None, Some("/nonexistent")] {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cryptand"));
+            command.args(words).env_remove("CRYPTAND_HOME");
+            home.map(|home| command.env("CRYPTAND_HOME", home));
+            let output = command.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{words:?} {home:?}: {said}");
+            assert!(said.contains("Usage:") && said.contains(expected), "{words:?} {home:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn help_prints_commands_and_pages() {
+    let bench = Bench::new();
+    let page = bench.succeeds(&["help", "keyblocks"]);
+    assert_eq!(page, include_str!("../../../../docs/reference/keyblocks.md"));
+    assert_eq!(bench.succeeds(&["help", "reference/keyblocks.md"]), page);
+    let of_command = bench.succeeds(&["help", "key", "list"]);
+    assert!(of_command.contains("Usage: cryptand key list"), "{of_command}");
+    // A command and a page of one name.
+    let both = bench.succeeds(&["help", "tls"]);
+    assert!(both.contains("Usage: cryptand tls") && both.contains("`cryptand help howto/tls`"), "{both}");
+    assert!(bench.succeeds(&["help", "howto/tls"]).starts_with('#'));
+    let topics = bench.succeeds(&["help", "topics"]);
+    assert!(topics.lines().any(|line| line.starts_with("reference/exit-codes  ")), "{topics}");
+    let unknown = bench.fails(&["help", "keyblok"], "", 7);
+    assert!(unknown.contains("did you mean") && unknown.contains("exit-codes"), "{unknown}");
+    assert!(bench.succeeds(&["help"]).contains("Usage: cryptand"));
+}
+
+#[test]
+fn who_has_no_home_yet_is_told_of_one_for_trying_things_out() {
+    let bench = Bench::new();
+    for command in [&["status"][..], &["key", "list"], &["serve"]] {
+        assert!(bench.fails(command, "", 7).contains("--insecure-dev"), "{command:?}");
     }
 }

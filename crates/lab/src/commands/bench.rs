@@ -79,7 +79,7 @@ fn write_block(path: &Path, kinds: &[lab::promises::data::ProcessorKind]) -> Res
 fn nothing_measured(bench: &Bench) -> Failure {
     let filter = bench.filter.as_deref().unwrap_or_default();
     Failure::Usage(format!(
-        "no measure has \"{filter}\" in its name; docs/measured/performance.md lists the names, and cards are not filtered"
+        "no measure has \"{filter}\" in its name; `cryptand help performance` lists the names, and cards are not filtered"
     ))
 }
 

@@ -59,10 +59,10 @@ pub fn hint(verb: Verb, words: &[[u8; KEYWORD_BYTES]], codes: Codes, said: &Said
                 .to_owned()
         }
         code::KEY_LENGTH_KEYWORD if verb == Verb::Tr31KeyImport => {
-            "keys of this usage have another length: of B0, C0, E0 to E6 and V2 two parts (docs/reference/keyblocks.md)".to_owned()
+            "keys of this usage have another length: of B0, C0, E0 to E6 and V2 two parts (`cryptand help keyblocks`)".to_owned()
         }
         code::KEYWORD_REQUIRED if verb == Verb::Tr31KeyImport => {
-            "usage and mode mean more than one key: --as says which (docs/reference/keyblocks.md)".to_owned()
+            "usage and mode mean more than one key: --as says which (`cryptand help keyblocks`)".to_owned()
         }
         code::KEY_REPLICATED => {
             "two parts of the key are equal, so that it is as weak as a shorter one: issuer keys like that are for homes that permit weak \
@@ -96,7 +96,7 @@ fn points(verb: Verb, words: &[[u8; KEYWORD_BYTES]], controls: &[Point]) -> Stri
     };
     let names: Vec<String> = needed.iter().map(name).collect();
     let text = format!(
-        "it takes a role with {}: `cryptand role check WHO LABEL {}` says what is refused, docs/start/payments.md what lifting it \
+        "it takes a role with {}: `cryptand role check WHO LABEL {}` says what is refused, `cryptand help payments` what lifting it \
          re-opens",
         names.join(", "),
         verb.entry().name
