@@ -130,9 +130,11 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
     ] {
         assert!(installation.prefix().join(file).is_file(), "{file}");
     }
-    // Programs and all: without debugging information.
+    let page = installation.succeeds(&["help", "exit-codes"]);
+    assert!(page.starts_with("# Exit codes\n"), "{page}");
+    // Programs, pages and all: without debugging information.
     let bytes = size_of(&installation.prefix());
-    assert!(bytes < 92_000_000, "{bytes} bytes are installed");
+    assert!(bytes < 94_000_000, "{bytes} bytes are installed");
 
     let command = fs::metadata(installation.prefix().join("bin/cryptand")).unwrap().len();
     assert!(command < 15_000_000, "cryptand takes {command} bytes");
