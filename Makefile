@@ -20,6 +20,7 @@ build: ## Build the programs into target/release
 	@scripts/need build
 	$(PROGRAMS_BUILT)
 	scripts/notices $(BIN)/NOTICES >/dev/null
+	scripts/revision >$(BIN)/revision
 	scripts/wheel >/dev/null
 
 # When it began, for what says how far it is.

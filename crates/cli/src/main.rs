@@ -22,6 +22,7 @@ mod session;
 mod signals;
 mod suggested;
 mod undumpable;
+mod version;
 mod watch;
 mod words;
 

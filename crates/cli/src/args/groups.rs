@@ -25,7 +25,10 @@ pub fn command() -> Command {
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
         listed(&command)
     );
-    command.help_template(template)
+    let command = command.help_template(template);
+    // The level is asked of the processor, and the revision of a file: for who wants to know alone.
+    let is_asked = std::env::args_os().any(|word| word == "--version" || word == "-V");
+    if is_asked { command.version(&*crate::version::text().leak()) } else { command }
 }
 
 fn listed(command: &Command) -> String {

@@ -283,3 +283,16 @@ fn who_has_no_home_yet_is_told_of_one_for_trying_things_out() {
         assert!(bench.fails(command, "", 7).contains("--insecure-dev"), "{command:?}");
     }
 }
+
+#[test]
+fn the_version_says_revision_and_level() {
+    let said = Command::new(env!("CARGO_BIN_EXE_cryptand")).arg("--version").output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    let (version, rest) = said.trim_end().split_once(" (revision ").unwrap();
+    assert_eq!(version, concat!("cryptand ", env!("CARGO_PKG_VERSION")));
+    let (revision, level) = rest.split_once(", level ").unwrap();
+    assert!(
+        revision == "unknown" || revision.trim_end_matches('+').bytes().all(|one| one.is_ascii_hexdigit())
+    );
+    assert!(["portable)", "avx2)", "avx512)"].contains(&level), "{said}");
+}
