@@ -214,6 +214,14 @@ impl Failure {
         }
     }
 
+    /// Whether a change was refused for what it says of its object: not for the caller, and not for a daemon that is gone.
+    pub fn is_of_its_object(&self) -> bool {
+        matches!(
+            self,
+            Self::Change { cause: FacilityError::Refused { refusal: Refusal::Invalid(_), .. }, .. }
+        )
+    }
+
     /// Whether standard output was closed by its reader.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)

@@ -13,7 +13,7 @@ pub enum Keyblock {
     /// The protection key is an IMPORTER key: of DES for blocks of version B, of AES for those of D, best with
     /// IMPTT31D,VARDRV-D, which opens blocks and nothing else. What the key is for, the block says; --as says which of
     /// two keys is meant where the block does not, and DKYL1 that an EMV key derives those of cards. In a file, a
-    /// header that means no key here ends it with exit code 2; a block that is wrong ends it with 3.
+    /// header that means no key here ends it with exit code 2; what is no block, with 5; a block that is wrong, with 3.
     #[command(after_help = IMPORT_EXAMPLES)]
     Import {
         #[command(flatten)]

@@ -4,19 +4,24 @@ use crate::args;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::suggested;
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// The word that lists the pages.
 const TOPICS: &str = "topics";
 /// Folders of pages below each other, at most.
 const DEPTH_MAX: usize = 3;
+/// The folder of pages of figures, each of which has the name of what it measures.
+const FIGURES: &str = "measured/";
 /// What shows a page where the environment names no program: a page that fits the screen ends it at once.
-const PAGER: &str = "less -FRX";
+const PAGER: &str = "if command -v less >/dev/null; then exec less -FRX; else exec cat; fi";
 
 /// A page of the documentation.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,9 +45,8 @@ pub fn run(words: &[String]) -> Result<(), Failure> {
     // Where a page and a command have one name, the command is meant: the page is `tls.md` or `howto/tls`.
     if path.len() == words.len() {
         let mut text = reached.clone().render_long_help().to_string();
-        if let Some(page) =
-            path.last().and_then(|name| pages().ok()?.into_iter().find(|page| page.name() == name))
-        {
+        let pages = pages().unwrap_or_default();
+        for page in path.last().map(|name| meant(&pages, name)).unwrap_or_default() {
             text.push_str(&format!("\nA page on it: `cryptand help {}`\n", page.path));
         }
         return print(&text);
@@ -62,11 +66,16 @@ pub fn run(words: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// The pages of this name, or of this path.
+/// The pages of this name, or of this path. A page of figures gives way to another page of its name.
 fn meant<'p>(pages: &'p [Page], topic: &str) -> Vec<&'p Page> {
     let topic = topic.strip_suffix(".md").unwrap_or(topic);
     let topic = topic.strip_prefix("docs/").unwrap_or(topic);
-    pages.iter().filter(|page| page.path == topic || page.name() == topic).collect()
+    if let Some(page) = pages.iter().find(|page| page.path == topic) {
+        return vec![page];
+    }
+    let named: Vec<&Page> = pages.iter().filter(|page| page.name() == topic).collect();
+    let others: Vec<&Page> = named.iter().copied().filter(|page| !page.path.starts_with(FIGURES)).collect();
+    if others.is_empty() { named } else { others }
 }
 
 fn unknown(command: &clap::Command, pages: &[Page], topic: &str) -> Failure {
@@ -99,6 +108,8 @@ fn show(page: &Page) -> Result<(), Failure> {
     if !stdout().is_terminal() {
         return print(&text);
     }
+    // The pager decides what an interruption means; a handler is not inherited by it.
+    let _ = flag::register(SIGINT, Arc::default());
     let pager = env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
     let started =
         Command::new("sh").args(["-c", pager.as_deref().unwrap_or(PAGER)]).stdin(Stdio::piped()).spawn();
@@ -124,8 +135,9 @@ fn pages() -> Result<Vec<Page>, Failure> {
     let folder = folder.ok_or_else(|| {
         let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
         Failure::Missing(format!(
-            "the pages are not in {}; `make install` puts them there, and some containers leave out /usr/share/doc",
-            places.join(" or ")
+            "the pages are not beside this program{}; `make install` puts them into share/doc/cryptand, and some \
+             containers leave out /usr/share/doc",
+            if places.is_empty() { String::new() } else { format!(", in {}", places.join(" or ")) }
         ))
     })?;
     let mut pages = Vec::new();
@@ -137,9 +149,13 @@ fn pages() -> Result<Vec<Page>, Failure> {
 /// Where the pages of a program lie: below the prefix that it is installed in, or in the tree that it was built in.
 fn places(own: &Path) -> Vec<PathBuf> {
     let above = |levels: usize| own.ancestors().nth(levels).map(Path::to_owned);
-    let built = above(2).filter(|target| target.file_name() == Some(OsStr::new("target")));
-    let tree = built.and_then(|target| Some(target.parent()?.join("docs")));
-    let installed = above(2).map(|prefix| prefix.join("share/doc/cryptand"));
+    let is_in = |levels: usize, name: &str| {
+        above(levels).is_some_and(|folder| folder.file_name() == Some(OsStr::new(name)))
+    };
+    // Around a program in any other place, such as a folder of /tmp, anybody's files may lie.
+    let tree = if is_in(2, "target") { above(3).map(|tree| tree.join("docs")) } else { None };
+    let installed =
+        if is_in(1, "bin") { above(2).map(|prefix| prefix.join("share/doc/cryptand")) } else { None };
     tree.into_iter().chain(installed).collect()
 }
 
@@ -149,7 +165,8 @@ fn collect(folder: &Path, path: &str, depth: usize, pages: &mut Vec<Page>) -> Re
         let file = entry.map_err(failed())?.path();
         let Some(name) = file.file_name().and_then(OsStr::to_str).map(str::to_owned) else { continue };
         match name.strip_suffix(".md") {
-            Some(name) => pages.push(Page { path: format!("{path}{name}"), file }),
+            Some(name) if file.is_file() => pages.push(Page { path: format!("{path}{name}"), file }),
+            Some(_) => {}
             None if depth > 1 && file.is_dir() => {
                 collect(&file, &format!("{path}{name}/"), depth - 1, pages)?
             }
@@ -177,6 +194,14 @@ mod tests {
         assert_eq!(paths("docs/howto/tls.md"), ["howto/tls"]);
         assert_eq!(paths("pin"), ["reference/verbs/pin", "start/pin"]);
         assert_eq!(paths("start/pin"), ["start/pin"]);
+        let pages = ["measured/queues", "understand/queues", "measured/rates"].map(page);
+        let paths =
+            |topic: &str| meant(&pages, topic).into_iter().map(|page| &*page.path).collect::<Vec<_>>();
+        assert_eq!(paths("queues"), ["understand/queues"]);
+        assert_eq!(
+            (paths("measured/queues"), paths("rates")),
+            (vec!["measured/queues"], vec!["measured/rates"])
+        );
         assert_eq!(paths("key"), [""; 0]);
     }
 
@@ -197,6 +222,7 @@ mod tests {
     fn pages_lie_beside_the_program_or_in_its_tree() {
         let places = |own: &str| places(Path::new(own));
         assert_eq!(places("/usr/bin/cryptand"), [Path::new("/usr/share/doc/cryptand")]);
-        assert_eq!(places("/src/target/release/cryptand")[0], Path::new("/src/docs"));
+        assert_eq!(places("/src/target/release/cryptand"), [Path::new("/src/docs")]);
+        assert_eq!(places("/tmp/x/cryptand"), [Path::new(""); 0]);
     }
 }

@@ -41,7 +41,8 @@ pub fn run(asked: Option<&Path>, order: &Pin) -> Result<(), Failure> {
         Pin::Table(PinTable::List(output)) => list(&facility, output.json),
         Pin::Table(PinTable::Add { table }) => {
             change(&facility, *table, Change::TableAdd { table: *table }).map_err(|failure| {
-                let is_there = facility.tables().is_ok_and(|stored| stored.contains(table));
+                let is_there = failure.is_of_its_object()
+                    && facility.tables().is_ok_and(|stored| stored.contains(table));
                 if is_there { Failure::Exists(failure.to_string()) } else { failure }
             })?;
             eprintln!("{table}: stored");
@@ -50,7 +51,9 @@ pub fn run(asked: Option<&Path>, order: &Pin) -> Result<(), Failure> {
         Pin::Table(PinTable::Remove { table }) => {
             change(&facility, *table, Change::TableRemove { table: *table }).map_err(|failure| {
                 let is_default = *table == DecimalisationTable::DEFAULT;
-                let is_missing = !is_default && facility.tables().is_ok_and(|stored| !stored.contains(table));
+                let is_missing = failure.is_of_its_object()
+                    && !is_default
+                    && facility.tables().is_ok_and(|stored| !stored.contains(table));
                 if is_missing { Failure::Missing(failure.to_string()) } else { failure }
             })?;
             eprintln!("{table}: removed");
@@ -104,7 +107,8 @@ fn clear(facility: &Facility, digests: &[Digest]) -> Result<(), Failure> {
         let failed = Failure::change_of(digest.to_string(), Next::Failures);
         facility.clear_failures(Some(*digest)).map_err(failed).map_err(|failure| {
             let counted = facility.failures(false);
-            let is_missing = counted.is_ok_and(|rows| rows.iter().all(|row| row.digest != *digest));
+            let is_missing = failure.is_of_its_object()
+                && counted.is_ok_and(|rows| rows.iter().all(|row| row.digest != *digest));
             if is_missing { Failure::Missing(failure.to_string()) } else { failure }
         })?;
         eprintln!("{digest}: cleared");

@@ -104,8 +104,8 @@ fn add(facility: &Facility, name: &str, options: &TenantOptions) -> Result<(), F
     apply(&mut tenant, options);
     let is_nobody = tenant.users.is_empty() && tenant.groups.is_empty();
     change(facility, name, Change::TenantAdd(tenant)).map_err(|failure| match found(facility, name) {
-        Ok(_) => Failure::Exists(failure.to_string()),
-        Err(_) => failure,
+        Ok(_) if failure.is_of_its_object() => Failure::Exists(failure.to_string()),
+        _ => failure,
     })?;
     eprintln!("{name}: made");
     if is_nobody {
