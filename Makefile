@@ -9,7 +9,7 @@ BIN := target/release
 PROGRAMS := cli cryptand-sop daemon card agent terminator esp timed lab csulcca cryptand-offload cryptand-python cryptand-xfrm
 PROCESSES := agent cli cryptand-sop daemon esp lab terminator ipsec-tests opencryptoki-tests openpgp-tests python-tests \
 	system-tests table-tests tls-tests twin-tests
-PROGRAMS_BUILT = $(CARGO) build --release --locked $(addprefix -p ,$(PROGRAMS))
+PROGRAMS_BUILT = $(CARGO) build --release --locked $(addprefix -p ,$(PROGRAMS)) && scripts/revision >$(BIN)/revision
 
 .PHONY: help build demo test test-rooms test-processes test-simulation test-levels test-all fuzz lint bless figures bench deb tarball image release install uninstall clean
 
@@ -20,7 +20,6 @@ build: ## Build the programs into target/release
 	@scripts/need build
 	$(PROGRAMS_BUILT)
 	scripts/notices $(BIN)/NOTICES >/dev/null
-	scripts/revision >$(BIN)/revision
 	scripts/wheel >/dev/null
 
 # When it began, for what says how far it is.
@@ -116,6 +115,7 @@ release: ## All of a version in target/release-VERSION: packages, images, notes,
 	@scripts/need deb
 	@$(MAKE) --no-print-directory build
 	@scripts/release $(if $(KEY),"$(KEY)")
+	@scripts/progress --done release
 
 image: build ## Two OCI images in target/cryptand*.oci.tar: file commands, and a development home; podman load -i FILE
 	scripts/image
