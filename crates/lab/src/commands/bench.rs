@@ -37,6 +37,7 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
     }
     if let Some(folder) = &bench.write {
         lab::promises::write(&measures, folder)?;
+        write_block(&folder.join("README.md"), &lab::promises::data::read_all(folder)?)?;
     }
     if bench.json {
         print_json(&measures.rows)?

@@ -57,8 +57,8 @@ fn lines() -> [Line; 13] {
         (Part::Queues, isolated_case(1, 8, 1), "RSA-2048 in a card's process, one processor, 8 jobs"),
         (
             Part::Openpgp,
-            "AES-128 GCM, encrypt: elapsed".to_owned(),
-            "an OpenPGP file, AES-128 GCM, file to file",
+            "AES-128 CFB + MDC, encrypt: elapsed".to_owned(),
+            "an OpenPGP file, AES-128 CFB, two processors beside one",
         ),
         (
             Part::Tls,

@@ -6,7 +6,14 @@ use std::process::Command;
 
 /// The output of git in a folder; none if git fails or the folder is in no repository.
 fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+    let mut command = Command::new("git");
+    // A hook that starts tests names its own repository.
+    for name in
+        ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX"]
+    {
+        command.env_remove(name);
+    }
+    let output = command.arg("-C").arg(folder).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }
