@@ -214,7 +214,7 @@ impl Failure {
         }
     }
 
-    /// Whether a change was refused for what it says of its object: not for the caller, and not for a daemon that is gone.
+    /// Whether a change was refused for what it says of its object, and not because of its caller or a lost daemon.
     pub fn is_of_its_object(&self) -> bool {
         matches!(
             self,

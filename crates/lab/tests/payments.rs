@@ -93,7 +93,7 @@ fn one_request_alone_is_measured_from_rust_and_from_python() {
     let of = "one PIN translate alone";
     assert_eq!(names, [format!("{of}, the facility"), format!("{of}, the Python package")], "{rows:?}");
     rows.iter().for_each(has_figure);
-    assert!(rows.iter().all(|row| row["unit"] == "ns, median" && !row["promise"].is_null()));
+    assert!(rows.iter().all(|row| row["unit"] == "ns, median" && !row["stretch"].is_null()));
 }
 
 #[test]

@@ -24,7 +24,7 @@ const FLOORS: &[(&str, &str)] = &[
     ("certificates", "error chain name signer check plain_lists clients write"),
     (
         "cli",
-        "kind args failure labels prompt encoded output describe session words watch signals messages keywords \
+        "version kind args failure labels prompt encoded output describe session words watch signals messages keywords \
          parameters suggested commands gnupg undumpable",
     ),
     ("confine", "arena sandbox scheduling"),

@@ -16,6 +16,7 @@ const NO_SUCH_KEY: i32 = 7;
 const NOT_OPENED: i32 = 4;
 const DAMAGED: i32 = 5;
 const NO_SIGNATURE: i32 = 6;
+const EXISTS: i32 = 8;
 
 /// A folder with a key store in it.
 struct Place {
@@ -311,15 +312,15 @@ fn what_is_in_the_way_stays() {
     let place = Place::new();
     place.write("text", b"a text");
     fs::create_dir(place.path("text.pgp")).unwrap();
-    let said = place.failure(&["encrypt", "-q", "-r", "alice@example.org", "text"], 1);
+    let said = place.failure(&["encrypt", "-q", "-r", "alice@example.org", "text"], EXISTS);
     assert!(said.contains("text.pgp") && said.contains("folder"), "{said}");
-    place.failure(&["encrypt", "-q", "--force", "-r", "alice@example.org", "text"], 1);
+    place.failure(&["encrypt", "-q", "--force", "-r", "alice@example.org", "text"], EXISTS);
     assert!(
         place.path("text.pgp").is_dir() && fs::read_dir(place.path("text.pgp")).unwrap().next().is_none()
     );
     place.write("there", b"precious");
     let options = ["encrypt", "-q", "-r", "alice@example.org", "-o", "there", "text"];
-    place.failure(&options, 1);
+    place.failure(&options, EXISTS);
     assert_eq!(place.read("there"), b"precious");
     place.run(&[&options[..1], &["--force"], &options[1..]].concat());
     assert!(place.read("there") != b"precious");

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// What ends a command within a line of a shell.
 const ENDS: [&str; 9] = ["|", "||", "&&", ";", "&", "<", "\\", "#", "done"];
 
+/// What stands behind `cryptand` in the texts that keys are derived with, which pages quote.
+const NO_COMMANDS: [&str; 2] = ["sample", "internal"];
+
 /// README.md, SECURITY.md and every page of docs.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -60,10 +63,12 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     let line = line.strip_prefix("$ ").unwrap_or(line);
     let words = shlex::split(&line.replace("$(", " ; ").replace(')', " ; ")).unwrap_or_default();
     let mut found: Vec<Vec<String>> = Vec::new();
-    let (mut is_open, mut is_first) = (false, true);
+    let (mut is_open, mut is_first, mut is_user) = (false, true, false);
     for word in words {
         let is_end = ENDS.contains(&word.as_str());
-        if is_end || word.starts_with(['>', '<']) || word.starts_with("2>") {
+        if std::mem::take(&mut is_user) {
+            // The name of a user: the command comes behind it.
+        } else if is_end || word.starts_with(['>', '<']) || word.starts_with("2>") {
             (is_open, is_first) = (false, is_end);
         } else if word == "cryptand" && is_first {
             found.push(vec![word]);
@@ -73,14 +78,21 @@ fn commands(line: &str) -> Vec<Vec<String>> {
             found.last_mut().unwrap().push(word.trim_end_matches(';').to_owned());
             (is_open, is_first) = (!ends, ends);
         } else {
-            // What stands before a command: another user, a setting of the environment, a word of the shell.
-            let is_before =
-                matches!(word.as_str(), "sudo" | "do" | "then" | "if" | "!" | "time" | "--" | "exec");
-            is_first =
-                is_before || word.contains('=') || (is_first && matches!(word.as_str(), "runuser" | "-u"));
+            is_user = is_first && word == "-u";
+            let is_begun = word.ends_with(';') || matches!(word.as_str(), "do" | "then" | "else");
+            is_first = is_begun || is_first && (is_user || is_before(&word));
         }
     }
     found
+}
+
+/// Whether a word stands before a command: it starts one as another user, sets a variable, or is the shell's own.
+fn is_before(word: &str) -> bool {
+    let is_setting = word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    });
+    is_setting
+        || matches!(word, "sudo" | "runuser" | "--" | "do" | "then" | "if" | "while" | "until" | "!" | "time")
 }
 
 /// What is wrong with a command, by the parser.
@@ -95,19 +107,25 @@ fn fault(words: &[String]) -> Option<String> {
 /// What is wrong with the names and options of a command whose rest is left out.
 fn named_fault(words: &[String]) -> Option<String> {
     let root = command();
-    let mut at = &root;
+    let (mut at, mut is_value) = (&root, false);
     for word in &words[1..] {
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        if NO_COMMANDS.contains(&word.as_str()) {
+            return None;
+        }
         if let Some(option) = word.strip_prefix("--").filter(|option| !option.is_empty()) {
-            let name = option.split('=').next().unwrap_or_default();
-            let has = |command: &clap::Command| {
-                command.get_arguments().any(|argument| {
-                    argument.get_long() == Some(name)
-                        || argument.get_all_aliases().is_some_and(|all| all.contains(&name))
-                })
+            let (name, is_given) = option.split_once('=').map_or((option, false), |(name, _)| (name, true));
+            let is_it = |argument: &&clap::Arg| {
+                argument.get_long() == Some(name)
+                    || argument.get_all_aliases().is_some_and(|all| all.contains(&name))
             };
-            if !(has(at) || has(&root) || name == "help" || name == "version") {
+            let found = at.get_arguments().find(is_it).or_else(|| root.get_arguments().find(is_it));
+            if found.is_none() && !matches!(name, "help" | "version") {
                 return Some(format!("{}: no option --{name}", at.get_name()));
             }
+            is_value = !is_given && found.is_some_and(|found| found.get_action().takes_values());
         } else if let Some(below) = at.find_subcommand(word) {
             at = below;
         } else if at.has_subcommands()
@@ -126,8 +144,7 @@ fn commands_of_blocks_are_taken_by_the_parser() {
         let text = fs::read_to_string(&page).unwrap();
         for line in parted(&text).0 {
             // With something left out it is the form of a command, and not one that is typed.
-            let is_form =
-                line.contains("...") || line.contains('…') || line.contains("[-") || line.contains("<");
+            let is_form = ["...", "…", "[-", "<", "$", "─"].iter().any(|mark| line.contains(mark));
             for words in commands(&line) {
                 read += 1;
                 let found = if is_form { named_fault(&words) } else { fault(&words) };
@@ -136,7 +153,7 @@ fn commands_of_blocks_are_taken_by_the_parser() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(read > 300, "{read} commands were read");
+    assert!(read > 200, "{read} commands were read");
 }
 
 #[test]
@@ -165,6 +182,8 @@ fn the_law_sees_what_it_is_for() {
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(of("sudo cryptand key list | head"), [words("cryptand key list")]);
     assert_eq!(of("for a in 1 2; do cryptand stop; done"), [words("cryptand stop")]);
+    assert_eq!(of("sudo -u cryptand cryptand stop"), [words("cryptand stop")]);
+    assert_eq!(of("podman exec cryptand /usr/bin/cryptand stop"), Vec::<Vec<String>>::new());
     assert_eq!(of("systemctl restart cryptand"), Vec::<Vec<String>>::new());
     assert_eq!(of("runuser -u cryptand -- cryptand key list >list"), [words("cryptand key list")]);
     assert!(fault(&words("cryptand key lsit")).is_some() && fault(&words("cryptand key list")).is_none());
@@ -172,4 +191,5 @@ fn the_law_sees_what_it_is_for() {
         named_fault(&words("cryptand key lsit")).is_some() && named_fault(&words("cryptand key")).is_none()
     );
     assert!(named_fault(&words("cryptand key list --jsn")).is_some());
+    assert!(named_fault(&words("cryptand report --only tls")).is_none());
 }

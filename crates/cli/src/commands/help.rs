@@ -223,6 +223,6 @@ mod tests {
         let places = |own: &str| places(Path::new(own));
         assert_eq!(places("/usr/bin/cryptand"), [Path::new("/usr/share/doc/cryptand")]);
         assert_eq!(places("/src/target/release/cryptand"), [Path::new("/src/docs")]);
-        assert_eq!(places("/tmp/x/cryptand"), [Path::new(""); 0]);
+        assert!(places("/tmp/x/cryptand").is_empty());
     }
 }

@@ -127,7 +127,7 @@ fn has(operation: Operation) -> bool {
     )
 }
 
-/// Whether a text of so many bytes is whole blocks of a cipher.
+/// Whether a text of this length in bytes is whole blocks of a cipher.
 fn is_whole(cipher: Cipher, bytes: usize) -> bool {
     let block = match cipher {
         Cipher::Des | Cipher::Tdes2 | Cipher::Tdes3 => 8,

@@ -251,7 +251,7 @@ mod tests {
         let text = text(&kinds);
         assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 1 + lines().len(), "{text}");
         assert!(text.contains("at once | OpenSSL | 2,475 MB/s; **62** |  |"), "{text}");
-        assert!(text.contains("file to file | gpg 2.4 | 2,475 MB/s; **5.7** |  |"), "{text}");
+        assert!(text.contains("two processors beside one | gpg 2.4 | 2,475 MB/s; **5.7** |  |"), "{text}");
         assert!(text.contains("- a-avx512: 13 of 14 promises are kept."), "{text}");
         assert!(!table(&kinds, false).contains("2,475"));
     }
