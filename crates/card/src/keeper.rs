@@ -318,6 +318,11 @@ impl Keeper {
                 if let OfficerOrder::Set { domain } = order {
                     self.registers.may_set(domain)?;
                 }
+                // Who orders it can say the passphrase; who confirms it cannot any more.
+                if matches!(order, OfficerOrder::SealUnder { former: None, .. }) && sealed_registers.is_some()
+                {
+                    return Err(OfficerRefusal::FormerPassphrase);
+                }
                 let officers = self.officers.as_mut().ok_or(OfficerRefusal::NotAnOfficer)?;
                 let reply = OfficerReply::Awaits(officers.ask(officer, order, now)?);
                 Ok(Done { reply, store: None, spreads: 0 })

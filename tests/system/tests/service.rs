@@ -343,6 +343,15 @@ fn two_officers_make_keys_and_one_does_not() {
     let found = fs::metadata(&stand.service.sealed).unwrap();
     assert_eq!((found.uid(), found.mode() & 0o777), (KEEPER, 0o600));
 
+    // A sealed copy is replaced by who knows its passphrase, which is asked for with the order.
+    let seal = |former| {
+        let sealed = sealed(&alice, PURPOSE_PASSPHRASE, PASSPHRASE);
+        alice.officer(OfficerOrder::SealUnder { sealed, former }).unwrap()
+    };
+    assert_eq!(refused(seal(None)), OfficerRefusal::FormerPassphrase);
+    let number = awaits(seal(Some(sealed(&alice, PURPOSE_PASSPHRASE, PASSPHRASE))), ALICE, TwoOfficers::Seal);
+    assert_eq!(bob.officer(OfficerOrder::Confirm { number }).unwrap(), OfficerReply::Done);
+
     // Each part is who it should be, and the status says so.
     let status = facility.status().unwrap();
     let apart = status.apart.unwrap();
