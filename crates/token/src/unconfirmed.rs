@@ -1,5 +1,5 @@
 //! Values that follow from the rules but stand in no source read for this project, and values of
-//! this system's own. Each is used as it stands, named here alone, and listed in docs/project/status.md.
+//! this system's own. Each is used as it stands, named here alone, and listed in docs/reference/unconfirmed.md.
 
 /// Left half of the control vector of a double-length KEYGENKY that may only encipher under
 /// CLR8-ENC; it obeys parity and the anti-variant bits.

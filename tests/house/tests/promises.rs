@@ -169,8 +169,8 @@ fn each_door_has_attacks_and_each_attack_tests_that_exist() {
     assert_eq!(doors(&attacks), doors(&table("SECURITY.md", "Doors", 3)));
     let mut wrong = Vec::new();
     for row in &attacks {
-        let [door, _, tried, works, stopped] = row.as_slice() else { unreachable!() };
-        let name = format!("{door}: {tried}");
+        let (works, stopped) = (&row[3], &row[4]);
+        let name = format!("{}: {}", row[0], row[2]);
         if works != "the same" {
             wrong.extend(wrong_tests(&name, works));
         }

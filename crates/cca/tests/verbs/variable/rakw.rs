@@ -297,10 +297,10 @@ fn no_built_in_role_has_the_right() {
     }
 }
 
-/// What docs/project/status.md warns of: the block of an object is that of an AES key, which Symmetric_Key_Import takes
-/// for a DATA key of its caller. So whoever has an RSA key for keys, and may import and decipher, reads the keys of
-/// objects that are meant for it; the rights to CKM-RAKW, which no built-in role has, are not needed for that. Objects
-/// are for receivers who may read what they receive.
+/// What docs/reference/unconfirmed.md warns of: the block of an object is that of an AES key, which
+/// Symmetric_Key_Import takes for a DATA key of its caller. So whoever has an RSA key for keys, and may import and
+/// decipher, reads the keys of objects that are meant for it; the rights to CKM-RAKW, which no built-in role has, are
+/// not needed for that. Objects are for receivers who may read what they receive.
 #[test]
 fn the_receiver_of_an_object_can_read_its_key() {
     let mut processor = processor();
