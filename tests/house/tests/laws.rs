@@ -407,18 +407,3 @@ fn nothing_unfinished_is_left() {
         }
     }
 }
-
-#[test]
-fn pages_name_only_files_that_exist() {
-    for page in ["README.md", "ARCHITECTURE.md", "SECURITY.md", "docs/project/status.md"] {
-        let text = fs::read_to_string(root().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
-        let base = root().join(page).parent().unwrap().to_path_buf();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = target.split('#').next().unwrap_or_default();
-            if target.is_empty() || target.contains("://") {
-                continue;
-            }
-            assert!(base.join(target).exists(), "{page} links to {target}, which does not exist");
-        }
-    }
-}
